@@ -66,17 +66,17 @@ def read_only(array: npt.ArrayLike, dtype: npt.DTypeLike) -> Array:
 
 
 def columns(kind: type[Columns], part: object) -> Columns:
-    """The columns of ``part`` that ``kind`` names, each as :func:`read_only` of its dtype."""
+    """Return the columns of ``part`` that ``kind`` names, each as :func:`read_only` of its dtype."""
     return kind._make(read_only(getattr(part, name), DTYPES[name]) for name in kind._fields)
 
 
 def pairs_of(block: PairBlock) -> PairBlock:
-    """The same pairs with float64 values, each array as :func:`read_only`."""
+    """Return the same pairs with float64 values, each array as :func:`read_only`."""
     return PairBlock(*(read_only(column, dtype) for column, dtype in zip(block, ("i8", "i4", "f8"), strict=True)))
 
 
 def settings(params: AgentParams, names: tuple[str, ...], n_agents: int) -> Table:
-    """The settings ``names`` as records, float64: one an agent, or a single one where all agents share them.
+    """Return the settings ``names`` as records, float64: one an agent, or a single one where all agents share them.
 
     Kernels read record ``i % rows``, so that a million agents with equal settings cost no million records. A limit that
     is not set is infinite; a switch is 0 or 1.
@@ -116,7 +116,7 @@ def frozen_inputs(inputs: BeliefInputs) -> BeliefInputs:
 
 
 def leaves(value: object, name: str = "") -> list[tuple[str, Array]]:
-    """Every array in a state, inputs or settings, with a name to report it by."""
+    """Return every array in a state, inputs or settings, with a name to report it by."""
     if isinstance(value, np.ndarray):
         return [(name, value)]
     if isinstance(value, Mapping):
@@ -141,7 +141,7 @@ def offsets_of(counts: npt.ArrayLike) -> Int64:
 
 
 def gather(indptr: Int64, agents: Int64) -> tuple[Int64, Int64]:
-    """The CSR of ``agents``, in that order, and which rows of the old one it takes.
+    """Return the CSR of ``agents``, in that order, and which rows of the old one it takes.
 
     >>> [part.tolist() for part in gather(np.array([0, 2, 3]), np.array([1, 0]))]
     [[0, 1, 3], [2, 0, 1]]
@@ -153,7 +153,7 @@ def gather(indptr: Int64, agents: Int64) -> tuple[Int64, Int64]:
 
 
 def take_state(state: BeliefState, agents: Int64) -> BeliefState:
-    """The beliefs of ``agents`` alone, in that order."""
+    """Return the beliefs of ``agents`` alone, in that order."""
 
     def taken(block: PairBlock) -> PairBlock:
         offsets, rows = gather(block.indptr, agents)

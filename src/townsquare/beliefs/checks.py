@@ -30,7 +30,7 @@ _DTYPES = {column.name: np.dtype(column.dtype) for column in TABLES["trail"].col
 def check_result(
     rule: BeliefRule, before: BeliefState, result: object, first: int = 0, n_posts: int = ANY_POST
 ) -> tuple[BeliefState, Trail]:
-    """What ``step`` returned, if it keeps to the contract.
+    """Return what ``step`` returned, if it keeps to the contract.
 
     Checked: types, shapes and dtypes; stances in [-1, 1] and confidences in [0, 1], none NaN; the start is unchanged;
     the names and dtypes of what else is kept; the stance of a rule in log odds is that of its log odds; rows of the
@@ -148,7 +148,7 @@ def _check_trail(
 def _bad_row(
     rule: BeliefRule, trail: Trail, row: int, shape: tuple[int, ...], first: int, n_posts: int
 ) -> ContractError:
-    """Which number of a row of the trail is at fault."""
+    """Return which number of a row of the trail is at fault."""
     tops = (("agent", 0, shape[0]), ("proposition", 0, shape[1]), ("kind", 0, len(TrailKind)), ("post", NONE, n_posts))
     agent = None
     for name, least, top in tops:
@@ -163,7 +163,7 @@ def _bad_row(
 
 
 def _in_unit(rule: BeliefRule, state: BeliefState) -> Float:
-    """What the trail accounts for."""
+    """Return what the trail accounts for."""
     odds: Array = state.stance if rule.unit == "stance" else state.arrays[LOG_ODDS]
     return odds.astype(np.float64, copy=False)
 
@@ -173,7 +173,7 @@ def _in_unit(rule: BeliefRule, state: BeliefState) -> Float:
 
 @nb.njit(nogil=True, cache=True)
 def first_bad_row(trail: tuple[Array, ...], n_kinds: int, n_posts: int, total: Array, size: Array) -> int:
-    """The first row that a trail cannot have, -1 if there is none.
+    """Return the first row that a trail cannot have, -1 if there is none.
 
     ``trail`` are the seven columns of :class:`townsquare.beliefs.contract.Trail`; ``total`` and ``size`` (n, P) get the
     sum of the amounts, and of their sizes, added. A NaN in ``trust`` stands for none.

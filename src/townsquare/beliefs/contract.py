@@ -136,12 +136,12 @@ class Holdings:
 
 
 def no_holdings(n: int) -> Holdings:
-    """Inputs for a block of ``n`` agents without argument records."""
+    """Return inputs for a block of ``n`` agents without argument records."""
     return Holdings(no_rows(Records, n), no_rows(Changes, n), no_rows(ClaimExposures, n))
 
 
 def no_rows(kind: type[Rows], n: int) -> Rows:
-    """A CSR of ``n`` agents without rows."""
+    """Return a CSR of ``n`` agents without rows."""
     return rows_of(kind, np.zeros(n + 1, np.int64), **dict.fromkeys(kind._fields[1:], 0))
 
 
@@ -170,7 +170,7 @@ class Authors:
 
     @property
     def stance(self) -> Float:
-        """(m,) the author's own stance on the row's proposition before the step, [-1, 1]; NaN for sources."""
+        """Return (m,) the author's own stance on the row's proposition before the step, [-1, 1]; NaN for sources."""
         return self._column("stance", "authors")
 
     @property
@@ -180,12 +180,12 @@ class Authors:
 
     @property
     def group(self) -> Int16:
-        """(m,) the author's group, -1 for none."""
+        """Return (m,) the author's group, -1 for none."""
         return self._column("group", "groups")
 
     @property
     def reader_group(self) -> Int16:
-        """(n,) the group of each agent of the block, -1 for none."""
+        """Return (n,) the group of each agent of the block, -1 for none."""
         return self._column("reader_group", "groups")
 
     def _column(self, name: str, need: str) -> npt.NDArray[Any]:
@@ -327,18 +327,18 @@ def start_as_given(stance: Float, confidence: Float, params: AgentParams) -> Bel
 
 
 def no_authors(n: int) -> Authors:
-    """Every column of authors, for a block of ``n`` agents that were shown nothing."""
+    """Return every column of authors, for a block of ``n`` agents that were shown nothing."""
     nobody = {name: np.empty(0) for name in ("stance", "tie")}
     return Authors({**nobody, "group": np.empty(0, np.int16), "reader_group": np.full(n, -1, np.int16)})
 
 
 def no_exposures(n: int) -> Exposed:
-    """Inputs for a block of ``n`` agents that were shown nothing with a stance."""
+    """Return inputs for a block of ``n`` agents that were shown nothing with a stance."""
     return no_rows(Exposed, n)
 
 
 def no_own(n: int, n_propositions: int) -> Own:
-    """Inputs for a block of ``n`` agents that wrote nothing and were not reacted to."""
+    """Return inputs for a block of ``n`` agents that wrote nothing and were not reacted to."""
     likes, dislikes = (np.zeros((n, n_propositions), np.int32) for _ in range(2))
     rows = {name: np.empty(0, DTYPES[name]) for name in ("proposition", "post", "stance")}
     return Own(likes, dislikes, np.zeros(n + 1, np.int64), **rows)

@@ -36,7 +36,7 @@ def contribution(polarity: float, strength: float, gamma: float) -> float:
 
 @nb.njit(cache=True, error_model="numpy")
 def stance_at(log_odds: float) -> float:
-    """The stance in [-1, 1] that log odds stand for.
+    """Return the stance in [-1, 1] that log odds stand for.
 
     >>> stance_at(0.0)
     0.0
@@ -85,7 +85,7 @@ def _sum(amounts: Float, prior: float) -> float:
 
 
 def contributions(polarity: npt.ArrayLike, strength: npt.ArrayLike, gamma: npt.ArrayLike) -> Float:
-    """What each of k records adds to the log odds, (k,) float64.
+    """Return what each of k records adds to the log odds, (k,) float64.
 
     Parameters
     ----------

@@ -59,7 +59,7 @@ def init(stance: Float, confidence: Float, params: AgentParams) -> BeliefState:
 
 
 def move(state: BeliefState, inputs: BeliefInputs, params: AgentParams, *, bounded: bool) -> tuple[BeliefState, Trail]:
-    """One step of either exposure rule; they differ only in how the gains of a step are put together."""
+    """Return one step of either exposure rule; they differ only in how the gains of a step are put together."""
     block, slot = author_trust(state, inputs.exposures, params)
     moved = arrays.unmoved(state, slot.shape[0], inputs.own.post.shape[0])
     rows, own = arrays.columns(Exposed, inputs.exposures), arrays.columns(Own, inputs.own)

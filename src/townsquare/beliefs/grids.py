@@ -51,7 +51,7 @@ class Grid(NamedTuple):
 
     @property
     def shape(self) -> tuple[int, int]:
-        """How many values of x and of y."""
+        """Return how many values of x and of y."""
         return len(self.x), len(self.y)
 
     def cell(self, number: int) -> tuple[float, float]:
@@ -64,7 +64,7 @@ class Grid(NamedTuple):
 
 
 def grid_of(name: str) -> Grid:
-    """The grid of a registered rule.
+    """Return the grid of a registered rule.
 
     Raises
     ------
@@ -78,7 +78,7 @@ def grid_of(name: str) -> Grid:
 
 
 def grid_in(rule: BeliefRule) -> Grid:
-    """The grid that a rule declares in its ``Params``.
+    """Return the grid that a rule declares in its ``Params``.
 
     Raises
     ------
@@ -107,7 +107,7 @@ def grid_in(rule: BeliefRule) -> Grid:
 
 
 def fitted_names(rule: BeliefRule) -> list[str]:
-    """The settings of a rule that have a grid, in their order."""
+    """Return the settings of a rule that have a grid, in their order."""
     return [name for name, piece in _pieces(rule).items() if "grid" in piece]
 
 
@@ -117,7 +117,7 @@ def _pieces(rule: BeliefRule) -> dict[str, Any]:
 
 
 def _axis(rule: BeliefRule, name: str, piece: dict[str, Any]) -> tuple[str, tuple[float, ...], tuple[float, float]]:
-    """What tables call a setting, the values that are tried, and the bounds of a continuous search."""
+    """Return what tables call a setting, the values that are tried, and the bounds of a continuous search."""
     values = tuple(map(float, piece["grid"]))
     low, high = piece.get("minimum", values[0]), piece.get("maximum", piece.get("search_to", _BEYOND * values[-1]))
     ascending = len(values) > 1 and all(before < after for before, after in pairwise(values))

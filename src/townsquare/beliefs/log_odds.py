@@ -115,7 +115,7 @@ def summed_over(
 
 
 def moved(state: BeliefState, summed: Summed) -> BeliefState:
-    """The state after the step."""
+    """Return the state after the step."""
     all_arrays = {**state.arrays, LOG_ODDS: summed.log_odds}
     return BeliefState(summed.stance, state.confidence, state.start, all_arrays, state.pairs)
 

@@ -79,7 +79,7 @@ def _sum_agent(
 
 @nb.njit(cache=True, error_model="numpy")
 def _changed_in(changes: Changes, first: int, end: int, record: int) -> bool:
-    """Whether one of the changes ``first`` to ``end`` is of this record."""
+    """Return whether one of the changes ``first`` to ``end`` is of this record."""
     changed = False
     for c in range(first, end):
         changed |= changes.record[c] == record

@@ -13,7 +13,7 @@ class Params(MemberParams):
 
 
 def step(state: BeliefState, inputs: BeliefInputs, params: AgentParams, rng: StageDraws) -> tuple[BeliefState, Trail]:
-    """The same state, and no trail."""
+    """Return the same state, and no trail."""
     return state, no_trail()
 
 

@@ -47,13 +47,13 @@ class Profiles(NamedTuple):
     share: Float
 
     def drawn(self, agents: npt.ArrayLike, draws: StageDraws) -> Int64:
-        """Which profile each agent has, (n,), from 0: by share, for life."""
+        """Return which profile each agent has, (n,), from 0: by share, for life."""
         ends = np.cumsum(self.share)
         drawn = draws.uniform("profile", agents, lasting=True) * ends[-1]
         return np.asarray(np.searchsorted(ends[:-1], drawn, side="right"), np.int64)
 
     def own(self, number: Int64) -> Mapping[str, Float]:
-        """The settings of a rule that agents with these profiles have of their own."""
+        """Return the settings of a rule that agents with these profiles have of their own."""
         return {"uptake": self.uptake[number], "anchoring": self.anchoring[number]}
 
 
@@ -71,7 +71,7 @@ def read_profiles(path: Path) -> Profiles:
 
 
 def profiles_of(params: object, folder: Path | None) -> Profiles | None:
-    """The profiles that the settings of a rule name, looked for in ``folder`` first; None if they name none.
+    """Return the profiles that the settings of a rule name, looked for in ``folder`` first; None if they name none.
 
     Raises
     ------

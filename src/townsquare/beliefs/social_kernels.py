@@ -96,7 +96,7 @@ def weigh(
 
 @nb.njit(cache=True, error_model="numpy")
 def _end(rows: Replayed, i: int, p: AgentSettings, slot: Int64, trust: Float, worth: Float) -> float:
-    """Where person ``i`` ends; ``trust`` by author and ``worth`` by event are scratch."""
+    """Return where person ``i`` ends; ``trust`` by author and ``worth`` by event are scratch."""
     log_odds, first = log_odds_at(rows.initial[i], p.anchoring, p.stance_margin), rows.indptr[i]
     trust[:] = p.trust_start
     for x in range(first, rows.indptr[i + 1]):

@@ -71,7 +71,7 @@ class Params(Factors, log_odds.Params):
 
 
 def init(stance: Float, confidence: Float, params: AgentParams) -> BeliefState:
-    """New agents as in ``log_odds``, who have met nobody."""
+    """Return new agents as in ``log_odds``, who have met nobody."""
     state = log_odds.init(stance, confidence, params)
     return replace(state, pairs={name: empty_block(stance.shape[0], np.float64) for name in (TRUST, WORTH, LABEL)})
 

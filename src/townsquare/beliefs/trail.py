@@ -31,7 +31,7 @@ def step_by(
 
 
 def no_trail() -> Trail:
-    """No rows.
+    """Return no rows.
 
     >>> len(no_trail().amount)
     0
@@ -46,7 +46,7 @@ def trail_rows(n: int, **columns: npt.ArrayLike) -> Trail:
 
 
 def assemble(inputs: BeliefInputs, moved: Moved) -> Trail:
-    """The rows of a step in stance units, agent by agent: exposures, own posts, anchor, clip.
+    """Return the rows of a step in stance units, agent by agent: exposures, own posts, anchor, clip.
 
     Every exposure of the input is a row, also where it moved nothing, so that a reader can see that it was weighed;
     own posts, anchors and clips are rows only where their amount is not 0. The order does not depend on how agents

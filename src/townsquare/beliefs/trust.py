@@ -26,7 +26,7 @@ def _start(indptr: Int64, credibility: Float, table: Table, out: Float) -> None:
 def author_trust(
     state: BeliefState, exposures: Exposed | ClaimExposures, params: AgentParams
 ) -> tuple[PairBlock, Int64]:
-    """A new block that holds every author of the exposures, and where each row's author stands in its ``value``.
+    """Return a new block that holds every author of the exposures, and where each row's author stands in its ``value``.
 
     Authors that the agent never met start at their ``credibility``, or at ``trust_start`` where that is NaN. The
     ``value`` of the new block is the caller's to step; the old block is not touched.

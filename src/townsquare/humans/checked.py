@@ -22,7 +22,7 @@ MOST_CHARACTERS = 1_000_000
 
 
 def each(parts: Iterable[Part], read: Callable[[Part], Row]) -> Iterator[Row | DataError]:
-    """Every part of a file as a row, or as the error that reading it met."""
+    """Yield every part of a file as a row, or as the error that reading it met."""
     for part in parts:
         try:
             yield read(part)
@@ -112,13 +112,13 @@ def _check_range(value: float, low: float, high: float, where: str) -> None:
 
 
 def kept_readings(row: Row) -> Iterator[Reading]:
-    """Readings that stand strictly between the first and the last message; of several at one place the last."""
+    """Yield readings that stand strictly between the first and the last message; of several at one place the last."""
     last = {reading.after: reading for reading in row.readings}
     return (last[after] for after in sorted(last) if 0 < after < len(row.messages))
 
 
 def _groups(words: list[str]) -> Int64:
-    """Numbers of groups in order of first appearance, from 0; -1 for none."""
+    """Return numbers of groups in order of first appearance, from 0; -1 for none."""
     codes, known = codes_of(words)
     number = np.cumsum([bool(word) for word in known]) - 1
     return np.array([number[code] if known[code] else -1 for code in codes.tolist()], np.int64)

@@ -55,7 +55,7 @@ def default_polarity(people: Trajectories) -> str:
 
 
 def judged(people: Trajectories, choice: EvidenceChoice) -> Claims:
-    """The claims of every received message, as ``choice`` has them read.
+    """Return the claims of every received message, as ``choice`` has them read.
 
     Raises
     ------
@@ -69,7 +69,7 @@ def judged(people: Trajectories, choice: EvidenceChoice) -> Claims:
 
 
 def _given(people: Trajectories, _: str) -> Claims:
-    """One claim a message with a side other than 0."""
+    """Return one claim a message with a side other than 0."""
     if not np.isfinite(people.side).any():
         allowed = "messages with a side; or --polarity named, listed or embedded"
         raise DataError(people.name, got="messages without sides", allowed=allowed)
@@ -77,14 +77,14 @@ def _given(people: Trajectories, _: str) -> Claims:
 
 
 def _whole_messages(people: Trajectories, side: Float) -> Claims:
-    """One claim a message with a side other than 0."""
+    """Return one claim a message with a side other than 0."""
     at = np.flatnonzero(side)
     texts = tuple(people.texts[row] for row in people.text[at].tolist())
     return Claims(at, np.sign(side[at]), side[at], np.full(at.size, np.nan), texts)
 
 
 def _by_option(people: Trajectories, polarity: str) -> Claims:
-    """One claim a message that says something of the option of the proposition."""
+    """Return one claim a message that says something of the option of the proposition."""
     if not any(people.option):
         raise DataError(people.name, got="propositions without an option", allowed="data that name one, as delidata")
     options: dict[str, set[str]] = defaultdict(set)
@@ -105,7 +105,7 @@ def _by_option(people: Trajectories, polarity: str) -> Claims:
 
 
 def _embedded(people: Trajectories, _: str) -> Claims:
-    """The claims that the extractor finds: none, one or several a message."""
+    """Return the claims that the extractor finds: none, one or several a message."""
     of_message = np.repeat(np.arange(len(people)), np.diff(people.indptr))
     statement = [people.proposition[row] for row in of_message.tolist()]
     wanted: dict[str, list[int]] = {}
@@ -127,7 +127,7 @@ def _embedded(people: Trajectories, _: str) -> Claims:
 
 
 def _banks() -> dict[str, Examples]:
-    """Arguments on the bundled topics, by proposition: they help where the data are about one of them."""
+    """Return arguments on the bundled topics, by proposition: they help where the data are about one of them."""
     banks = {}
     for topic in bundled_topics():
         bank = load_bank(topic.slug)
@@ -136,7 +136,7 @@ def _banks() -> dict[str, Examples]:
 
 
 def _strengths(people: Trajectories, claims: Claims, choice: EvidenceChoice) -> Float:
-    """Strengths in [0, 1], (c,)."""
+    """Return strengths in [0, 1], (c,)."""
     wanted = choice.strength or ("given" if np.isfinite(people.strength).any() else "constant")
     if wanted == "constant":
         return np.full(claims.message.size, choice.constant)
@@ -161,7 +161,7 @@ def _embedded_strengths(people: Trajectories, claims: Claims) -> Float:
 
 
 def describe(claims: Claims, people: Trajectories) -> dict[str, float]:
-    """How many messages gave a claim, and what the claims are like."""
+    """Return how many messages gave a claim, and what the claims are like."""
     messages = max(people.text.size, 1)
     with_claim = np.unique(claims.message).size
     return {

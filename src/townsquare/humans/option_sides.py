@@ -70,7 +70,7 @@ def _side(text: str, option: str, options: Sequence[str], *, exclusive: bool) ->
 
 
 def _named(tokens: Sequence[str], options: Sequence[str]) -> list[tuple[int, str]]:
-    """Places of tokens that name an option, with the option."""
+    """Return places of tokens that name an option, with the option."""
     known = {name.casefold(): name for name in options}
     named = []
     for at, token in enumerate(tokens):
@@ -81,7 +81,7 @@ def _named(tokens: Sequence[str], options: Sequence[str]) -> list[tuple[int, str
 
 
 def _is_letter(tokens: Sequence[str], at: int, known: dict[str, str]) -> bool:
-    """Whether a one-letter token is a name, not a word such as ``a``, ``I`` or ``u``."""
+    """Return whether a one-letter token is a name, not a word such as ``a``, ``I`` or ``u``."""
     token = tokens[at]
     after = tokens[at + 1].casefold() if at + 1 < len(tokens) else ""
     before = tokens[at - 1].casefold() if at else ""

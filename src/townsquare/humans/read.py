@@ -20,7 +20,7 @@ FORMATS = (*FOLDERS, "plain")
 
 
 def read_humans(path: Path, *, form: str = "", mapping: str = "", skip_bad: bool = False) -> Trajectories:
-    """Human trajectories from a folder or file.
+    """Return human trajectories from a folder or file.
 
     Parameters
     ----------

@@ -164,11 +164,11 @@ class Trajectories:
 
     @property
     def change(self) -> Float:
-        """(n,) final less initial stance, [-2, 2]."""
+        """Return (n,) final less initial stance, [-2, 2]."""
         return self.final - self.initial
 
     def take(self, rows: npt.ArrayLike) -> Trajectories:
-        """Some of the trajectories, in the order of ``rows`` (int, or bool of length n)."""
+        """Return some of the trajectories, in the order of ``rows`` (int, or bool of length n)."""
         at = np.asarray(rows)
         at = np.flatnonzero(at) if at.dtype == np.bool_ else at.astype(np.int64)
         indptr, messages = gather(self.indptr, at)
@@ -180,7 +180,7 @@ class Trajectories:
 
 
 def codes_of(words: Sequence[str]) -> tuple[Int64, tuple[str, ...]]:
-    """Numbers of words in order of first appearance, and the distinct words.
+    """Return numbers of words in order of first appearance, and the distinct words.
 
     >>> codes_of(["b", "a", "b"])
     (array([0, 1, 0]), ('b', 'a'))

@@ -21,17 +21,17 @@ Result = tuple[BeliefState, Trail]
 
 
 def broken(rule: BeliefRule, got: str, allowed: str = "", do: str = "") -> ContractError:
-    """The error to raise."""
+    """Return the error to raise."""
     return breach(FAMILY, rule.name, got, allowed, do)
 
 
 def call(rule: BeliefRule, what: str, function: Callable[[], object]) -> object:
-    """What ``function`` returns; any mistake that it makes becomes a ContractError that says ``what`` did it."""
+    """Return what ``function`` returns; any mistake that it makes becomes a ContractError that says ``what`` did it."""
     return call_member(FAMILY, rule.name, what, function)
 
 
 def run_step(rule: BeliefRule, case: Case, draws: StageDraws | None = None) -> Result:
-    """One step on read-only copies: these stayed as they were, and the result is one that a run would take."""
+    """Return one step on read-only copies: these stayed as they were, and the result is one that a run would take."""
     case = take(case, np.arange(case.n_agents), case.inputs.first)
     before = [(name, array.copy()) for name, array in leaves(case)]
     for _, array in leaves(case):
@@ -44,19 +44,19 @@ def run_step(rule: BeliefRule, case: Case, draws: StageDraws | None = None) -> R
 
 
 def default_draws() -> StageDraws:
-    """The draws of the belief stage of some step."""
+    """Return the draws of the belief stage of some step."""
     return StageDraws(1, Stage.BELIEF, 1)
 
 
 def first_difference(a: list[tuple[str, npt.NDArray[np.generic]]], b: list[tuple[str, npt.NDArray[np.generic]]]) -> str:
-    """Name of the first array that differs, or nothing."""
+    """Return name of the first array that differs, or nothing."""
     if [name for name, _ in a] != [name for name, _ in b]:
         return "set of arrays"
     return next((name for (name, x), (_, y) in zip(a, b, strict=True) if not equal(x, y)), "")
 
 
 def sorted_rows(trail: Trail) -> list[tuple[str, npt.NDArray[np.generic]]]:
-    """The columns of a trail in an order that depends on nothing but their values."""
+    """Return the columns of a trail in an order that depends on nothing but their values."""
     order = np.lexsort(tuple(reversed(trail)))
     return [(f"trail.{name}", column[order]) for name, column in trail._asdict().items()]
 
@@ -71,14 +71,14 @@ class RenamedDraws(StageDraws):
         self.order, self.first, self.asked_base, self.drew = order, first, False, False
 
     def base(self, purpose: str, *, lasting: bool = False) -> U64:
-        """As it is; a kernel that draws with it cannot be told of other names."""
+        """Return as it is; a kernel that draws with it cannot be told of other names."""
         self.asked_base = self.drew = True
         return super().base(purpose, lasting=lasting)
 
     def bits(
         self, purpose: str, agents: npt.ArrayLike, keys: npt.ArrayLike = 0, *, lasting: bool = False
     ) -> npt.NDArray[U64]:
-        """The 64 bits that the other agent would get."""
+        """Return the 64 bits that the other agent would get."""
         self.drew = True
         asked = np.asarray(agents, dtype=np.int64)
         offset = asked - self.first

@@ -40,12 +40,12 @@ class Case(NamedTuple):
 
     @property
     def n_agents(self) -> int:
-        """How many agents the block has."""
+        """Return how many agents the block has."""
         return int(self.state.stance.shape[0])
 
 
 def random_params(rule: BeliefRule, n: int, rng: np.random.Generator) -> AgentParams:
-    """Settings that differ between agents, where the rule's ranges allow it."""
+    """Return settings that differ between agents, where the rule's ranges allow it."""
     out: dict[str, Any] = dict(per_agent(rule.params(), n))
     for name, value in out.items():
         if isinstance(value, np.ndarray) and n:
@@ -66,7 +66,7 @@ def _accepts(rule: BeliefRule, name: str, value: float) -> bool:
 def random_inputs(
     rule: BeliefRule, n: int, n_propositions: int, rng: np.random.Generator, before: BeliefInputs | None = None
 ) -> BeliefInputs:
-    """Rows as a simulation would give them: some agents see nothing, authors repeat, labels weigh.
+    """Return rows as a simulation would give them: some agents see nothing, authors repeat, labels weigh.
 
     ``before`` is what the step before was given: argument records go on from there.
     """
@@ -97,7 +97,7 @@ def _random_authors(n: int, author: Int32, needs: frozenset[str], rng: np.random
 
 
 def _random_rows(n: int, n_propositions: int, most: int, rng: np.random.Generator) -> tuple[Int64, Int16]:
-    """A CSR of up to ``most`` rows an agent (a third of them have none), by proposition within an agent."""
+    """Return a CSR of up to ``most`` rows an agent (a third of them have none), by proposition within an agent."""
     counts = rng.integers(1, most + 1, n) * (rng.random(n) > 1 / 3) * (n_propositions > 0)
     indptr = np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
     agent = np.repeat(np.arange(n), counts)
@@ -138,12 +138,12 @@ def _random_own(n: int, n_propositions: int, rng: np.random.Generator) -> Own:
 
 
 def take_params(params: AgentParams, agents: Int64) -> AgentParams:
-    """The settings of ``agents`` alone, in that order."""
+    """Return the settings of ``agents`` alone, in that order."""
     return {name: value[agents] if isinstance(value, np.ndarray) else value for name, value in params.items()}
 
 
 def take(case: Case, agents: Int64, first: int) -> Case:
-    """The same call for ``agents`` alone, in that order, as a block that begins at agent ``first``."""
+    """Return the same call for ``agents`` alone, in that order, as a block that begins at agent ``first``."""
     own, holdings = case.inputs.own, case.inputs.holdings
     taken = _take_rows(own, agents)._replace(likes=own.likes[agents], dislikes=own.dislikes[agents])
     records, changes = _take_rows(holdings.records, agents), _take_rows(holdings.changes, agents)
@@ -160,14 +160,14 @@ def _take_rows(part: Rows, agents: Int64) -> Rows:
 
 
 def reorder(part: Rows, rows: Int64, indptr: Int64) -> Rows:
-    """The rows ``rows`` of a CSR by agent, in that order, under another ``indptr``."""
+    """Return the rows ``rows`` of a CSR by agent, in that order, under another ``indptr``."""
     columns: dict[str, Any] = part._asdict() | {"indptr": indptr}
     taken = {name: columns[name][rows] for name in part._fields if name != "indptr" and columns[name].ndim == 1}
     return part._replace(indptr=indptr, **taken)  # what is (n, P) is by agent
 
 
 def _of_rows(authors: Authors, rows: Int64, agents: Int64) -> Authors:
-    """What is known of the authors of some rows, for readers ``agents``."""
+    """Return what is known of the authors of some rows, for readers ``agents``."""
     return Authors(
         {name: column[agents if name == "reader_group" else rows] for name, column in authors.columns.items()}
     )
@@ -184,12 +184,12 @@ def spoken_to(case: Case) -> list[tuple[Int64, Int16]]:
 
 
 def with_exposures(case: Case, exposures: Exposed) -> Case:
-    """The same call with other exposures."""
+    """Return the same call with other exposures."""
     return case._replace(inputs=replace(case.inputs, exposures=exposures))
 
 
 def shuffled_rows(case: Case, rng: np.random.Generator) -> Case:
-    """The same call with its exposures in another order within each agent and proposition."""
+    """Return the same call with its exposures in another order within each agent and proposition."""
     exposures = case.inputs.exposures
     agent = owners(exposures.indptr)
     order = np.lexsort((rng.random(len(agent)), exposures.proposition, agent))

@@ -88,7 +88,7 @@ def check_belief_rule(rule: BeliefRule, seed: int = 0) -> None:
 
 
 def _fresh_case(rule: BeliefRule, n: int, n_propositions: int, rng: np.random.Generator) -> Case:
-    """A block of new agents, and that ``init`` made them as it should."""
+    """Return a block of new agents, and that ``init`` made them as it should."""
     stance, confidence = rng.uniform(-1, 1, (n, n_propositions)), rng.uniform(0, 1, (n, n_propositions))
     params = random_params(rule, n, rng)
     for array in (stance, confidence, *(array for _, array in leaves(params))):

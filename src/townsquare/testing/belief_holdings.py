@@ -32,7 +32,7 @@ class _Agent:
 
 
 def random_holdings(n: int, n_propositions: int, before: Holdings | None, rng: np.random.Generator) -> Holdings:
-    """Records of ``n`` agents after a step that follows on ``before``; a third of them meet no claim.
+    """Return records of ``n`` agents after a step that follows on ``before``; a third of them meet no claim.
 
     What a claim says (proposition, polarity, strength) is the same for everyone.
     """
@@ -93,7 +93,7 @@ def _known(claim: int, n_propositions: int) -> tuple[int, int, int, float]:
 
 
 def _csr(kind: type[Rows], by_agent: Sequence[Sequence[tuple[float, ...]]]) -> Rows:
-    """Rows of each agent, in the order of the columns of ``kind``."""
+    """Return rows of each agent, in the order of the columns of ``kind``."""
     names = kind._fields[1:]
     columns = list(zip(*chain.from_iterable(by_agent), strict=True)) or [()] * len(names)
     indptr = np.cumsum([0, *map(len, by_agent)])

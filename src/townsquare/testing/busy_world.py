@@ -32,11 +32,11 @@ class BusyWorld(NamedTuple):
     setup: Setup
 
     def draws(self, stage: Stage, later: int = 0) -> StageDraws:
-        """The draws of a stage in the step that is being taken, or some steps ``later``."""
+        """Return the draws of a stage in the step that is being taken, or some steps ``later``."""
         return Draws(self.setup.settings.config.seed, self.world.step + 1 + later)(stage)
 
     def views(self) -> Views:
-        """Everybody's views of their next feed, with every kind of action allowed."""
+        """Return everybody's views of their next feed, with every kind of action allowed."""
         config = self.setup.settings.config
         persons = np.flatnonzero(self.world.persons()).astype(np.int32)
         options = uniform_options(persons, config.feed, config.beliefs.label_weight)
@@ -45,7 +45,7 @@ class BusyWorld(NamedTuple):
 
 
 def busy_world(seed: int, steps: int = 5) -> BusyWorld:
-    """A world in which ``steps`` steps were taken; 0 gives the start, without a post.
+    """Return a world in which ``steps`` steps were taken; 0 gives the start, without a post.
 
     Settings are fixed but for ``seed``: 40 agents that act at random, 60 injected posts toward two propositions, every
     fifth of them false, and community notes, some of which are shown.

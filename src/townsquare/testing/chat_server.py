@@ -298,7 +298,7 @@ def name_of(body: Mapping[str, Any]) -> str:
 
 
 def asked_of(body: Mapping[str, Any], ignored: frozenset[str] = frozenset()) -> tuple[Request, bool]:
-    """The request behind a body, whichever way an object is asked for, and whether a function is to be called.
+    """Return the request behind a body, whichever way an object is asked for, and whether a function is to be called.
 
     What is ignored asks for no object, unless the schema stands in the prompt.
     """

@@ -39,7 +39,7 @@ JUDGED = ("Everyone should have to vote.", "Nobody should have to vote.", "It ra
 
 
 def a_context(bank: ArgumentBank | None = None) -> DebateContext:
-    """A context on a bundled topic, whose judge reads the sign of the first word that says yes or no."""
+    """Return a context on a bundled topic, whose judge reads the sign of the first word that says yes or no."""
 
     def read(texts: Sequence[str]) -> np.ndarray:
         return np.array([0.5 if "yes" in text else -0.5 if "no" in text else math.nan for text in texts])
@@ -49,7 +49,7 @@ def a_context(bank: ArgumentBank | None = None) -> DebateContext:
 
 
 def a_side(context: DebateContext, **changes: Any) -> Side:
-    """The side of an agent for the proposition, with four seeds that are entered on the context."""
+    """Return the side of an agent for the proposition, with four seeds that are entered on the context."""
     places = np.flatnonzero(context.bank.seed)[:4]
     rows = tuple(context.row_of(Claim.of(context.bank, int(at))) for at in places)
     side = Side(0, 0.4, 0.7, 0.0, 0.6, 0.45, False, 0.5, math.nan, 0.0, 1.0, rows)

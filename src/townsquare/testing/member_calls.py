@@ -56,11 +56,11 @@ class MemberUnderTest:
 
     @property
     def name(self) -> str:
-        """The name of the member, for the messages."""
+        """Return the name of the member, for the messages."""
         return str(self.member.name)
 
     def broken(self, got: str, allowed: str = "", do: str = "") -> ContractError:
-        """The error to raise."""
+        """Return the error to raise."""
         return breach(self.family, self.name, got, allowed, do)
 
     def call(self, what: str, function: Callable[[], Given]) -> Given:
@@ -81,7 +81,7 @@ class MemberUnderTest:
 
 
 def snapshot(world: World) -> dict[str, npt.NDArray[Any]]:
-    """Copies of all that a stage could change in a world, by name."""
+    """Return copies of all that a stage could change in a world, by name."""
     return {name: np.array(array) for name, array in _arrays(world)}
 
 
@@ -101,6 +101,6 @@ def _arrays(world: World) -> Iterator[tuple[str, Any]]:
 
 
 def equal(first: Any, second: Any) -> bool:
-    """Equal dtype, shape and values; NaN equals NaN."""
+    """Return equal dtype, shape and values; NaN equals NaN."""
     a, b = np.asarray(first), np.asarray(second)
     return a.dtype == b.dtype and np.array_equal(a, b, equal_nan=a.dtype.kind == "f")

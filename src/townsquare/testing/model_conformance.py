@@ -26,7 +26,7 @@ SCHEMAS: tuple[Mapping[str, Any], ...] = (
 
 
 def requests(count: int = 24) -> list[Request]:
-    """Questions of every kind: plain text and objects, sampled and not."""
+    """Return questions of every kind: plain text and objects, sampled and not."""
     return [
         Request(
             purpose="conformance",

@@ -96,20 +96,20 @@ def _columns(given: NoteRatings | NoteScores) -> dict[str, object]:
 
 
 def _rows(ratings: NoteRatings, rows: Int64) -> NoteRatings:
-    """Some ratings of the same notes."""
+    """Return some ratings of the same notes."""
     some = {name: getattr(ratings, name)[rows] for name in ("note", "rater", "value", "step")}
     helpful, not_helpful = _counted(some["note"], some["value"], ratings.n_notes)
     return replace(ratings, **some, helpful=helpful, not_helpful=not_helpful)
 
 
 def _counted(note: Int32, value: Float, n: int) -> tuple[Int32, Int32]:
-    """Helpful and not helpful ratings of each note."""
+    """Return helpful and not helpful ratings of each note."""
     helpful, not_helpful = (np.bincount(note[value == rating], minlength=n).astype(np.int32) for rating in (1.0, 0.0))
     return helpful, not_helpful
 
 
 def _renumbered(ratings: NoteRatings, new_number: Int64) -> NoteRatings:
-    """The same notes, of which the k-th is now the one at ``place[k]``."""
+    """Return the same notes, of which the k-th is now the one at ``place[k]``."""
     order = np.argsort(new_number)
     notes = {name: getattr(ratings, name)[order] for name in ("author", "written", "decided", "helpful", "not_helpful")}
     return replace(ratings, note=new_number[ratings.note].astype(np.int32), **notes)

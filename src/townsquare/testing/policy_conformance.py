@@ -102,7 +102,7 @@ def _examined(chosen: ProposedActions, views: Views) -> dict[str, Array]:
 
 
 def _columns(chosen: ProposedActions, views: Views) -> dict[str, Array]:
-    """Choices free of how rows and texts are numbered: ranks and posts for rows, contents for texts."""
+    """Return choices free of how rows and texts are numbered: ranks and posts for rows, contents for texts."""
     row = np.maximum(chosen.row, 0)
     out: dict[str, Array] = {name: getattr(chosen, name) for name in ("agent", "kind", "target", "helpful")}
     for name in ("rank", "post"):

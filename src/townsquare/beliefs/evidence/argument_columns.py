@@ -33,7 +33,7 @@ WORDS: Mapping[str, int] = {
 
 
 def side_of(record: Record, column: str, own: Mapping[str, int] | None = None) -> float:
-    """The side of an argument: +1 for, -1 against, 0 for neither, NaN where the cell is empty.
+    """Return the side of an argument: +1 for, -1 against, 0 for neither, NaN where the cell is empty.
 
     ``own`` adds labels. In a column ``side_label`` the part before the first hyphen counts, as in ``no-bad-for-jobs``,
     and one that is neither yes nor no says nothing.

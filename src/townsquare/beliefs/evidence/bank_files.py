@@ -81,7 +81,7 @@ class Topic(NamedTuple):
 
 @lru_cache(maxsize=1)
 def bundled_topics() -> tuple[Topic, ...]:
-    """The ten topics of the paper's Table A8, in its order, with arguments written for this project.
+    """Return the ten topics of the paper's Table A8, in its order, with arguments written for this project.
 
     >>> len(bundled_topics()), bundled_topics()[4].slug
     (10, 'compulsory-voting')
@@ -93,7 +93,7 @@ def bundled_topics() -> tuple[Topic, ...]:
 
 
 def load_bank(name: str, statement: str = "", sides: Mapping[str, int] | None = None) -> ArgumentBank:
-    """The bank of a bundled topic, or of one topic of a file.
+    """Return the bank of a bundled topic, or of one topic of a file.
 
     Parameters
     ----------
@@ -144,7 +144,7 @@ def _columns(table: Records, own: Mapping[str, int] | None = None) -> Sheet:
 
 
 def _of_topic(sheet: Sheet, statement: str) -> tuple[str, Sheet]:
-    """The proposition and its rows."""
+    """Return the proposition and its rows."""
     if "topic" not in sheet:
         if not statement:
             do = "say the proposition: --set proposition=..."
@@ -187,7 +187,7 @@ def _side(record: Record, column: str, own: Mapping[str, int] | None) -> int:
 
 
 def _stances(sheet: Sheet, polarity: npt.NDArray[np.int8]) -> Float:
-    """How far each argument goes. A column without any negative number says how far, and the side which way."""
+    """Return how far each argument goes. A column without any negative number says how far, and the side which way."""
     given = np.array(sheet["stance"], np.float64)
     wrong = (given * polarity < 0) & bool((given < 0).any())
     if wrong.any():

@@ -19,7 +19,7 @@ class Params(MemberParams):
 
 
 def estimate(claims: Sequence[str], statements: Sequence[str], params: Params) -> Float:
-    """The same strength for all, (n,)."""
+    """Return the same strength for all, (n,)."""
     return np.full(len(claims), params.value)
 
 

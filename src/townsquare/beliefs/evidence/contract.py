@@ -67,7 +67,7 @@ class Found(NamedTuple):
 
     @classmethod
     def of(cls, rows: Sequence[tuple[int, int, int, float, str, str, str]]) -> Found:
-        """The same from a row a claim, in the order of the attributes.
+        """Return the same from a row a claim, in the order of the attributes.
 
         >>> Found.of([(0, 2, -1, 0.5, "Tea stains.", "", "")]).proposition.tolist()
         [2]
@@ -150,7 +150,7 @@ class StrengthJudge:
 
 
 def strengths(judge: StrengthJudge, claims: Sequence[str], statements: Sequence[str], params: Any) -> Float:
-    """What the judge estimates of n claims, (n,) float64 in [0, 1].
+    """Return what the judge estimates of n claims, (n,) float64 in [0, 1].
 
     Raises
     ------
@@ -202,7 +202,7 @@ def check_found(name: str, claims: Found, n_messages: int, n_propositions: int) 
 
 
 def no_claims() -> Found:
-    """Nothing found.
+    """Return nothing found.
 
     >>> len(no_claims().text)
     0

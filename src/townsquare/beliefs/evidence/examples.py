@@ -25,7 +25,7 @@ class Examples(NamedTuple):
 
     @property
     def tells_sides(self) -> bool:
-        """Whether there are at least three on each side.
+        """Return whether there are at least three on each side.
 
         >>> Examples(("It is cruel.", "It is kind."), (-1, 1)).tells_sides
         False

@@ -72,7 +72,7 @@ def extract_many(
     banks: Sequence[Examples] | None = None,
     least_confidence: float = 0.5,
 ) -> list[list[Claim]]:
-    """The claims of each of n messages, in its order: none, one or several.
+    """Return the claims of each of n messages, in its order: none, one or several.
 
     Parameters
     ----------
@@ -108,7 +108,7 @@ def extract_many(
 def _judged(
     texts: Sequence[str], statements: Sequence[str], banks: Sequence[Examples] | None, least_confidence: float
 ) -> list[tuple[int, Claim]]:
-    """(message, claim) in order; strengths are NaN."""
+    """Return (message, claim) in order; strengths are NaN."""
     given = [NO_EXAMPLES] * len(statements) if banks is None else list(banks)
     parts = [(at, *part) for at, text in enumerate(texts) for part in _relevant(text, statements, given)]
     claims: list[tuple[int, Claim] | None] = [None] * len(parts)
@@ -124,13 +124,13 @@ def _judged(
 
 
 def _relevant(text: str, statements: Sequence[str], banks: Sequence[Examples]) -> list[tuple[str, int]]:
-    """Passages of a message that are about a proposition, with its row."""
+    """Return passages of a message that are about a proposition, with its row."""
     about = [(passage, _about(passage, statements, banks)) for passage in _passages(text, statements)]
     return [(passage, proposition) for passage, proposition in about if proposition >= 0][:MOST_CLAIMS]
 
 
 def _passages(text: str, statements: Sequence[str]) -> list[str]:
-    """Passages under the proposition that the message as a whole is most about; the first of equals."""
+    """Return passages under the proposition that the message as a whole is most about; the first of equals."""
     text = text[:MAX_CHARACTERS]
     if not statements:
         return []
@@ -140,7 +140,7 @@ def _passages(text: str, statements: Sequence[str]) -> list[str]:
 
 
 def _about(passage: str, statements: Sequence[str], banks: Sequence[Examples]) -> int:
-    """The proposition that a passage is most about, in units of what is needed; -1 for none."""
+    """Return the proposition that a passage is most about, in units of what is needed; -1 for none."""
     scores = [
         relevance(passage, statement, bank) / (WITH_BANK if bank.texts else WITHOUT_BANK)
         for statement, bank in zip(statements, banks, strict=True)
@@ -150,7 +150,7 @@ def _about(passage: str, statements: Sequence[str], banks: Sequence[Examples]) -
 
 
 def banks_of(topics: Topics) -> list[Examples]:
-    """The bank of each proposition; arguments with a stance of 0 are left out."""
+    """Return the bank of each proposition; arguments with a stance of 0 are left out."""
     banks = []
     for proposition in range(len(topics.statements)):
         rows = np.flatnonzero((topics.bank_proposition == proposition) & (topics.bank_stance != 0)).tolist()
@@ -160,7 +160,7 @@ def banks_of(topics: Topics) -> list[Examples]:
 
 
 def extract_all(messages: Sequence[str], topics: Topics, params: Params) -> Found:
-    """Claims of n messages, in order of the messages. Strengths are left to the strength judge."""
+    """Return claims of n messages, in order of the messages. Strengths are left to the strength judge."""
     judged = _judged(messages, topics.statements, banks_of(topics), params.confidence)
     rows = [(at, c.proposition, c.polarity, np.nan, c.text, c.snippet, c.tag) for at, c in judged]
     return Found.of(rows)
@@ -187,7 +187,7 @@ _SPACE = re.compile(r"\s+")
 
 
 def canonical(passage: str) -> str:
-    """A passage as a claim; the passage itself where nothing would be left of it.
+    """Return a passage as a claim; the passage itself where nothing would be left of it.
 
     >>> canonical(" 2) I think that  taxes hurt the poor;")
     'Taxes hurt the poor'
@@ -202,7 +202,7 @@ def canonical(passage: str) -> str:
 
 
 def tag(passage: str) -> str:
-    """The category with most of its words in a passage, the first of equals; "" where no category has any.
+    """Return the category with most of its words in a passage, the first of equals; "" where no category has any.
 
     >>> tag("It would cost every taxpayer money."), tag("It is blue.")
     ('economy', '')

@@ -57,7 +57,7 @@ class Fitted(NamedTuple):
 
 @lru_cache(maxsize=1)
 def fitted() -> Fitted:
-    """The shipped numbers, read once."""
+    """Return the shipped numbers, read once."""
     about: dict[str, Any] = read_json(JUDGES / "fitted.json")
     with np.load(JUDGES / "fitted.npz", allow_pickle=False) as arrays:
         bytes_of = {name: arrays[name] for name in arrays.files}

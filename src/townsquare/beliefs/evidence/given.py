@@ -13,7 +13,7 @@ class Params(MemberParams):
 
 
 def extract(messages: Sequence[str], topics: Topics, params: Params) -> Found:
-    """No claims: texts are not read."""
+    """Return no claims: texts are not read."""
     return no_claims()
 
 

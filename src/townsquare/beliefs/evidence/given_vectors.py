@@ -31,7 +31,7 @@ class Params(MemberParams):
 
 
 def embed(texts: Sequence[str], params: Params) -> Float:
-    """The vectors of the texts, (n, d), looked up by the whole text.
+    """Return the vectors of the texts, (n, d), looked up by the whole text.
 
     Raises
     ------

@@ -30,7 +30,7 @@ class Params(MemberParams):
 
 
 def embed(texts: Sequence[str], params: Params) -> Float:
-    """Rows of unit length, (n, dimensions); a text without words is a row of zeros."""
+    """Return rows of unit length, (n, dimensions); a text without words is a row of zeros."""
     out = np.zeros((len(texts), params.dimensions))
     for row, text in enumerate(texts):
         for feature in _features(text):

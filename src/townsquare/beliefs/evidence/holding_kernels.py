@@ -41,7 +41,7 @@ def origin_of(flags: Byte) -> Byte:
 
 
 def has_flag(flags: Byte, bit: int) -> Bool:
-    """Whether a bit is set, by record."""
+    """Return whether a bit is set, by record."""
     return (flags & np.uint8(bit)) > 0
 
 
@@ -106,7 +106,7 @@ class Outcome(NamedTuple):
 
     @property
     def replaced(self) -> Int32:
-        """The claim that each incoming one replaced, (m,); -1 if none."""
+        """Return the claim that each incoming one replaced, (m,); -1 if none."""
         return np.where(self.change[1::2] == NOTHING, np.int32(-1), self.claim[1::2])
 
 
@@ -119,14 +119,14 @@ class Thresholds(NamedTuple):
 
 
 def room_for(m: int) -> Outcome:
-    """Outcomes of ``m`` incoming claims, nothing having changed."""
+    """Return outcomes of ``m`` incoming claims, nothing having changed."""
     claim, by = (np.full(2 * m, -1, np.int32) for _ in range(2))
     return Outcome(np.full(2 * m, NOTHING, np.uint8), claim, by, np.zeros(2 * m, np.uint8))
 
 
 @nb.njit(cache=True)
 def _find(claim: Int32, lo: int, hi: int, wanted: int) -> int:
-    """Where ``wanted`` stands among ascending claims lo to hi; -1 if it does not."""
+    """Return where ``wanted`` stands among ascending claims lo to hi; -1 if it does not."""
     end = hi
     while lo < hi:
         mid = (lo + hi) >> 1
@@ -157,7 +157,7 @@ def _nearest_active(i: int, x: int, threshold: float, claims: Claims, records: H
 def _receive(
     i: int, r: int, rows: Incoming, claims: Claims, records: HeldRecords, stance: Float, at: Thresholds
 ) -> tuple[int, int]:
-    """The outcome of one claim, and the place of the record that stopped it or that it replaced; -1 if none."""
+    """Return the outcome of one claim, and the place of the record that stopped it or that it replaced; -1 if none."""
     s = rows.slot[r]
     before, x = int(records.flags[s]), records.claim[s]
     origin = _SELF if rows.own[r] else _PEER

@@ -66,7 +66,7 @@ def fit_ridge(features: Rows, target: Float, penalty: float, weight: Float | Non
 
 
 def predict(model: Weights, features: Rows) -> Float:
-    """Predictions of a linear model, (n,) float64."""
+    """Return predictions of a linear model, (n,) float64."""
     return np.asarray(model.base + features @ model.slope)
 
 

@@ -43,7 +43,7 @@ _Row = tuple[int, int, int, float, str, str, str]
 
 
 def extract(messages: Sequence[str], topics: Topics, params: Params, asker: Asker | None = None) -> Found:
-    """Claims of n messages, in their order; see :class:`townsquare.beliefs.evidence.contract.Extractor`."""
+    """Return claims of n messages, in their order; see :class:`townsquare.beliefs.evidence.contract.Extractor`."""
     asker = needed(asker)
     return Found.of(_classified(_distilled(messages, topics, params, asker), topics, params, asker))
 
@@ -66,7 +66,7 @@ def _distilled(messages: Sequence[str], topics: Topics, params: Params, asker: A
 
 
 def _classified(distilled: list[_Distilled], topics: Topics, params: Params, asker: Asker) -> list[_Row]:
-    """A row of :class:`Found` for each claim that takes a side."""
+    """Return a row of :class:`Found` for each claim that takes a side."""
     groups: dict[tuple[int, int], list[_Distilled]] = {}
     for claim in distilled:
         groups.setdefault((claim.message, claim.proposition), []).append(claim)
@@ -104,7 +104,7 @@ def _list_of(name: str, most: int, entry: dict[str, Any]) -> dict[str, Any]:
 
 
 def bind(asker: Asker) -> Extractor:
-    """The extractor with a model to ask."""
+    """Return the extractor with a model to ask."""
     return replace(EXTRACTOR, extract=partial(extract, asker=asker))
 
 

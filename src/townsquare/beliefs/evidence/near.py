@@ -40,7 +40,7 @@ class Vectors:
     known: dict[str, Float32] = field(default_factory=dict)
 
     def of(self, texts: Sequence[str]) -> Float32:
-        """(n, d) float32 of unit length; a text without any feature is a row of zeros.
+        """Return (n, d) float32 of unit length; a text without any feature is a row of zeros.
 
         Raises
         ------
@@ -86,7 +86,7 @@ def cosines(vectors: npt.ArrayLike, first: npt.ArrayLike, second: npt.ArrayLike)
 
 
 def near_pairs(vectors: Float32, texts: Sequence[str], first: int, threshold: float) -> NearPairs:
-    """Pairs at or above a threshold of which at least one stands at ``first`` or later.
+    """Return pairs at or above a threshold of which at least one stands at ``first`` or later.
 
     Parameters
     ----------

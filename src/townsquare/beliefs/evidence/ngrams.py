@@ -21,7 +21,7 @@ Rows = sparse.csr_array
 
 
 def slot_of(feature: str) -> int:
-    """Where a feature stands in its block, 0 to 32,767.
+    """Return where a feature stands in its block, 0 to 32,767.
 
     >>> place("harm") == place("harm")
     True
@@ -30,13 +30,13 @@ def slot_of(feature: str) -> int:
 
 
 def words_and_pairs(tokens: Sequence[str]) -> list[int]:
-    """Places of the words of a text, and of each two that stand side by side."""
+    """Return places of the words of a text, and of each two that stand side by side."""
     return [slot_of(token) for token in tokens] + [slot_of(f"{first} {second}") for first, second in pairwise(tokens)]
 
 
 @lru_cache(maxsize=65536)
 def pieces(word: str, shortest: int, longest: int) -> tuple[int, ...]:
-    """Int64 of the character n-grams of a word between its borders.
+    """Return int64 of the character n-grams of a word between its borders.
 
     >>> len(pieces("tax", 3, 5))
     6
@@ -50,7 +50,7 @@ def pieces(word: str, shortest: int, longest: int) -> tuple[int, ...]:
 
 
 def rows(texts: Iterable[tuple[Sequence[int], Sequence[float]]]) -> Rows:
-    """Sparse rows of unit length from the places and values of each text; values at one place add up.
+    """Return sparse rows of unit length from the places and values of each text; values at one place add up.
 
     Returns
     -------
@@ -71,7 +71,7 @@ def rows(texts: Iterable[tuple[Sequence[int], Sequence[float]]]) -> Rows:
 
 
 def presence(texts: Iterable[Sequence[int]]) -> Rows:
-    """Rows of unit length of which features a text has, however often.
+    """Return rows of unit length of which features a text has, however often.
 
     >>> presence([[3, 3, 9]]).toarray()[0, [3, 9]].round(3).tolist()
     [0.707, 0.707]

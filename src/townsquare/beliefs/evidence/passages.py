@@ -27,7 +27,7 @@ _ITEM = re.compile(r"\s*(?:\(?\d+[.)]|[-•*])")
 
 
 def continuation_features(first: str, second: str, frame: Frame) -> list[float]:
-    """What tells whether ``second`` goes on with ``first``, in order of the fitted weights."""
+    """Return what tells whether ``second`` goes on with ``first``, in order of the fitted weights."""
     known = word_lists()
     before, behind = words(first), words(second)
     opening = behind[0] if behind else ""
@@ -60,7 +60,7 @@ def continuation_features(first: str, second: str, frame: Frame) -> list[float]:
 
 
 def passages(text: str, frame: Frame, weights: Float | None = None) -> list[Span]:
-    """Where the arguments of a text stand: one or more whole sentences each, in order and without overlap.
+    """Return where the arguments of a text stand: one or more whole sentences each, in order and without overlap.
 
     Parameters
     ----------

@@ -48,12 +48,12 @@ class Judgment(NamedTuple):
 
     @property
     def stance(self) -> Float:
-        """How far each text speaks for the proposition, (n,) float64 in [-1, 1]: expected polarity."""
+        """Return how far each text speaks for the proposition, (n,) float64 in [-1, 1]: expected polarity."""
         return np.asarray(self.polarity * (2.0 * self.confidence - 1.0))
 
 
 def judge_polarity(texts: Sequence[str], statement: str, bank: Examples = NO_EXAMPLES) -> Judgment:
-    """The polarity of n arguments toward a statement; each depends on its own text, the statement and the bank.
+    """Return the polarity of n arguments toward a statement; each depends on its own text, the statement and the bank.
 
     Parameters
     ----------
@@ -83,24 +83,24 @@ def judge_polarity(texts: Sequence[str], statement: str, bank: Examples = NO_EXA
 
 
 def general_scores(blocks: Blocks) -> Float:
-    """Scores of the shipped general model, (n,) float64."""
+    """Return scores of the shipped general model, (n,) float64."""
     return predict(fitted().polarity, general_features(blocks))
 
 
 def prior(general: Float) -> Float:
-    """What a bank's model starts from: the general score pressed into (-1, 1)."""
+    """Return what a bank's model starts from: the general score pressed into (-1, 1)."""
     slope = _GENERAL_SLOPE * general
     return np.asarray(slope / (1.0 + np.abs(slope)))
 
 
 def fit_bank(own: Rows, general: Float, side: Float) -> Weights:
-    """A bank's own model, from n arguments: features (n, d), general scores (n,), sides (n,) of -1 or +1."""
+    """Return a bank's own model, from n arguments: features (n, d), general scores (n,), sides (n,) of -1 or +1."""
     return fit_ridge(own, side - prior(general), BANK_PENALTY)
 
 
 @lru_cache(maxsize=128)
 def bank_model(statement: str, bank: Examples) -> Weights:
-    """The model of a bank, fitted once a process.
+    """Return the model of a bank, fitted once a process.
 
     Raises
     ------

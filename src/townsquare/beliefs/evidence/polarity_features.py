@@ -41,7 +41,7 @@ class Read(NamedTuple):
 
 
 def read(text: str, frame: Frame) -> Read:
-    """Tokens, subject words and scopes of a text."""
+    """Return tokens, subject words and scopes of a text."""
     terms = tokens(text)
     return Read(terms, [stem(token) in frame.subject for token in terms], read_scopes(terms, frame.subject))
 
@@ -65,7 +65,7 @@ class Blocks(NamedTuple):
 
 
 def read_blocks(texts: Sequence[str], frames: Sequence[Frame]) -> Blocks:
-    """The features of n arguments, each under the frame of its proposition."""
+    """Return the features of n arguments, each under the frame of its proposition."""
     seen = [read(text, frame) for text, frame in zip(texts, frames, strict=True)]
     counted = [_counts(argument, frame) for argument, frame in zip(seen, frames, strict=True)]
     return Blocks(
@@ -81,7 +81,7 @@ def read_blocks(texts: Sequence[str], frames: Sequence[Frame]) -> Blocks:
 
 
 def general_features(blocks: Blocks) -> Rows:
-    """What the general model sees: blocks that carry over to other propositions, side by side."""
+    """Return what the general model sees: blocks that carry over to other propositions, side by side."""
     directed = sparse.diags_array(blocks.direction)
     coerced = sparse.diags_array(blocks.coercion)
     parts = [
@@ -95,7 +95,7 @@ def general_features(blocks: Blocks) -> Rows:
 
 
 def bank_features(blocks: Blocks) -> Rows:
-    """What a bank's own model sees: blocks that tell arguments on one proposition apart."""
+    """Return what a bank's own model sees: blocks that tell arguments on one proposition apart."""
     parts = [blocks.words, blocks.pieces, blocks.signed, blocks.signed_pieces]
     return Rows(sparse.hstack(parts, format="csr"))
 
@@ -126,7 +126,7 @@ def _signed_pieces(argument: Read) -> tuple[list[int], list[float]]:
 
 
 def _soft(number: float) -> float:
-    """A count pressed into (-1, 1) without a transcendental, which machines would round differently."""
+    """Return a count pressed into (-1, 1) without a transcendental, which machines would round differently."""
     return number / (1.0 + abs(number))
 
 

@@ -38,7 +38,7 @@ class Frame(NamedTuple):
 
 @lru_cache(maxsize=1024)
 def read_proposition(statement: str) -> Frame:
-    """The frame of a statement; +1, 0 and whatever words it has where nothing is recognized.
+    """Return the frame of a statement; +1, 0 and whatever words it has where nothing is recognized.
 
     >>> frame = read_proposition("We should ban human cloning")
     >>> frame.direction, frame.coercion, sorted(frame.subject), sorted(frame.actions)
@@ -76,7 +76,7 @@ def _sign(terms: list[str], at: int) -> int:
 
 
 def _lifts(terms: list[str], rule: str) -> bool:
-    """Whether what stands before a word of rule ends or denies it, as in "end mandatory retirement"."""
+    """Return whether what stands before a word of rule ends or denies it, as in "end mandatory retirement"."""
     known = word_lists()
     before = terms[: terms.index(rule)]
     return sum(word in known["negations"] or action(word) < 0 for word in before) % 2 == 1

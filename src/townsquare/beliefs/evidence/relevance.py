@@ -34,7 +34,7 @@ _MOST = 4.0
 
 @lru_cache(maxsize=128)
 def topic_words(statement: str, bank: Examples = NO_EXAMPLES) -> Float:
-    """What each place of a stem says for a proposition, (32768,) float64 in [0, 4]."""
+    """Return what each place of a stem says for a proposition, (32768,) float64 in [0, 4]."""
     counted = Counter(at for text in bank.texts for at in set(content(text)))
     share = np.zeros(PLACES)
     share[list(counted)] = [count - _ONCE for count in counted.values()]
@@ -59,7 +59,7 @@ def content(text: str) -> list[int]:
 
 
 def relevance(text: str, statement: str, bank: Examples = NO_EXAMPLES) -> float:
-    """How much a text is about a proposition, 0 or more.
+    """Return how much a text is about a proposition, 0 or more.
 
     >>> statement = "We should ban human cloning"
     >>> relevance("Cloning people is playing god.", statement) > WITHOUT_BANK

@@ -19,7 +19,7 @@ DEFAULT_SLOTS = 5
 
 
 def slots(n_pro: int, n_con: int, k: int = DEFAULT_SLOTS, *, pro_stronger: bool = True) -> tuple[int, int]:
-    """How many of ``k`` slots go to records for and against.
+    """Return how many of ``k`` slots go to records for and against.
 
     Parameters
     ----------
@@ -47,7 +47,7 @@ def slots(n_pro: int, n_con: int, k: int = DEFAULT_SLOTS, *, pro_stronger: bool 
 
 
 def retrieve(polarity: npt.ArrayLike, strength: npt.ArrayLike, active: npt.ArrayLike, k: int = DEFAULT_SLOTS) -> Int64:
-    """Places of the records to speak from: the strongest for, then the strongest against.
+    """Return places of the records to speak from: the strongest for, then the strongest against.
 
     Parameters
     ----------

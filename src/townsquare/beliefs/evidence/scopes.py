@@ -39,7 +39,7 @@ class Scopes(NamedTuple):
 
 
 def read_scopes(tokens: Sequence[str], subject: frozenset[str]) -> Scopes:
-    """The signs of the tokens of a text, given the stems of the subject's words.
+    """Return the signs of the tokens of a text, given the stems of the subject's words.
 
     >>> words = "banning guns would not stop crime".split()
     >>> scopes = read_scopes(words, frozenset({"gun"}))

@@ -52,7 +52,7 @@ def choose_seeds(
     order: npt.ArrayLike | None = None,
     where: str = "argument bank",
 ) -> Seeds:
-    """Which arguments of a bank bring an agent nearest to a stance.
+    """Return which arguments of a bank bring an agent nearest to a stance.
 
     From the first ``number`` in ``order``, arguments are exchanged one at a time, each time the pair that brings the
     log odds nearest to those of the target, until the stance is within ``tolerance`` or no exchange helps. So agents

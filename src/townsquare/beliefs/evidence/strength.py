@@ -32,7 +32,7 @@ class Params(MemberParams):
 
 
 def judge_strength(texts: Sequence[str], statements: Sequence[str]) -> Float:
-    """Strength of n arguments, each on the proposition beside it: (n,) float64 in [0, 1], to six decimals.
+    """Return strength of n arguments, each on the proposition beside it: (n,) float64 in [0, 1], to six decimals.
 
     Raises
     ------
@@ -55,7 +55,7 @@ def judge_strength(texts: Sequence[str], statements: Sequence[str]) -> Float:
 
 
 def strength_rows(blocks: StrengthBlocks, mean: Float, spread: Float) -> Rows:
-    """Blocks side by side, the counts in units of their spread in the training data."""
+    """Return blocks side by side, the counts in units of their spread in the training data."""
     counts = np.clip((blocks.counts - mean) / spread, -_FARTHEST, _FARTHEST) * _COUNTS_SCALE
     return Rows(sparse.hstack([blocks.words, blocks.characters, Rows(counts)], format="csr"))
 

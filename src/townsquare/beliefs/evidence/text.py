@@ -55,7 +55,7 @@ def normalize(text: str) -> str:
 
 
 def tokens(text: str) -> list[str]:
-    """Words, numbers and marks of a text, in order; at most 10,000 characters are read.
+    """Return words, numbers and marks of a text, in order; at most 10,000 characters are read.
 
     >>> tokens("Don't ban child-actors, ever!")
     ['do', 'not', 'ban', 'child-actors', ',', 'ever', '!']
@@ -64,13 +64,13 @@ def tokens(text: str) -> list[str]:
 
 
 def words(text: str) -> list[str]:
-    """The tokens that are words or numbers."""
+    """Return the tokens that are words or numbers."""
     return [token for token in tokens(text) if token[0].isalnum()]
 
 
 @lru_cache(maxsize=65536)
 def stem(word: str) -> str:
-    """A word without its ending, if three letters or more are left.
+    """Return a word without its ending, if three letters or more are left.
 
     >>> stem("banning"), stem("legalization"), stem("cost"), stem("legalized")
     ('ban', 'legal', 'cost', 'legal')
@@ -84,7 +84,7 @@ def stem(word: str) -> str:
 
 
 def sentences(text: str) -> list[Span]:
-    """Where the sentences of a text stand, without the space around them; at most 10,000 characters are read.
+    """Return where the sentences of a text stand, without the space around them; at most 10,000 characters are read.
 
     A full stop inside a number or after an abbreviation ends nothing; a semicolon before a space and a line end do.
 

@@ -67,7 +67,7 @@ class QualityRegressor:
 
     @classmethod
     def load(cls, folder: Path | str, device: str = "cpu") -> QualityRegressor:
-        """The model and tokenizer in a folder; nothing is downloaded.
+        """Return the model and tokenizer in a folder; nothing is downloaded.
 
         Raises
         ------
@@ -88,7 +88,7 @@ class QualityRegressor:
         return cls(model, tokenizer, device)
 
     def rate(self, texts: Sequence[str], statements: Sequence[str], batch: int = 32, longest: int = 128) -> Float:
-        """Strength of n arguments, each on the proposition beside it: (n,) float64 in [0, 1].
+        """Return strength of n arguments, each on the proposition beside it: (n,) float64 in [0, 1].
 
         Arguments of similar length are rated together; the result is in the order of ``texts``.
         """
@@ -211,7 +211,7 @@ def _loaded(folder: str, device: str) -> QualityRegressor:
 
 
 def estimate(claims: Sequence[str], statements: Sequence[str], params: Params) -> Float:
-    """Strength by the model that the settings name, (n,) float64 in [0, 1]."""
+    """Return strength by the model that the settings name, (n,) float64 in [0, 1]."""
     return _loaded(params.model, params.device).rate(claims, statements, params.batch, params.longest)
 
 

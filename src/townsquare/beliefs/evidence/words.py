@@ -53,7 +53,7 @@ class WordLists:
 
 @lru_cache(maxsize=1)
 def word_lists() -> WordLists:
-    """The lists that come with Townsquare."""
+    """Return the lists that come with Townsquare."""
     document: Any = documents.read_yaml(JUDGES / "words.yaml")
     tags = {tag: frozenset(words.split()) for tag, words in document.pop("tags").items()}
     lists = {name: frozenset(words.split()) for name, words in document.items()}
@@ -65,7 +65,7 @@ def word_lists() -> WordLists:
 
 @lru_cache(maxsize=65536)
 def value(word: str) -> float:
-    """How good what a word names is, in [-1, 1]; 0.0 for words that are neither.
+    """Return how good what a word names is, in [-1, 1]; 0.0 for words that are neither.
 
     >>> value("beneficial"), value("unhealthy"), value("table")
     (1.0, -1.0, 0.0)
@@ -82,7 +82,7 @@ def value(word: str) -> float:
 
 
 def action(word: str) -> int:
-    """What an action does to what it names: +1 to start, permit or further it, -1 to end or forbid it, else 0.
+    """Return what an action does to what it names: +1 to start, permit or further it, -1 to end or forbid it, else 0.
 
     >>> action("legalize"), action("banned"), action("tax")
     (1, -1, 0)
@@ -92,7 +92,7 @@ def action(word: str) -> int:
 
 
 def is_shifter(word: str) -> bool:
-    """Whether a word turns the good that follows into bad, as in "to lose freedom".
+    """Return whether a word turns the good that follows into bad, as in "to lose freedom".
 
     >>> is_shifter("prevents"), is_shifter("brings")
     (True, False)

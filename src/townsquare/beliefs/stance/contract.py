@@ -41,7 +41,7 @@ class StanceScorer:
 
 
 def scores(scorer: StanceScorer, texts: Sequence[str], propositions: Sequence[str]) -> Float:
-    """What the scorer reads in n texts, (n, P) float64 in [-1, 1], NaN where a text takes no stance.
+    """Return what the scorer reads in n texts, (n, P) float64 in [-1, 1], NaN where a text takes no stance.
 
     Raises
     ------

@@ -40,7 +40,7 @@ def score_text(text: str) -> float:
 
 
 def score(texts: Sequence[str], propositions: Sequence[str]) -> Float:
-    """Tone of n texts as (n, P): the same number toward every proposition, and never NaN, as SimSwarm has it.
+    """Return tone of n texts as (n, P): the same number toward every proposition, and never NaN, as SimSwarm has it.
 
     >>> score(["Terrible."], ["Build the bridge", "Raise the tax"]).shape
     (1, 2)

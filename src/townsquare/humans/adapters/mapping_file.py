@@ -55,7 +55,7 @@ class Columns(MemberParams):
     values: dict[str, float] = Field(default_factory=dict, description="answers in words and their stances")
 
     def as_scale(self) -> Scale:
-        """The scale of these answers."""
+        """Return the scale of these answers."""
         return Scale(self.scale[0], self.scale[1], self.values)
 
 
@@ -114,12 +114,12 @@ class HumanMapping(MemberParams):
 
 
 def bundled_mapping(name: str) -> Path:
-    """The file of a mapping that comes with Townsquare; a path that may not be there."""
+    """Return the file of a mapping that comes with Townsquare; a path that may not be there."""
     return Path(str(package_files("townsquare"))) / "data" / "humans" / f"{name}.yaml"
 
 
 def read_mapping(given: str) -> HumanMapping:
-    """A bundled mapping by its name, or a file.
+    """Return a bundled mapping by its name, or a file.
 
     Raises
     ------

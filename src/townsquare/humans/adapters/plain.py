@@ -46,7 +46,7 @@ NESTED = (*PERSON, Column("messages", texts()), Column("readings", texts()))
 
 
 def read(path: Path) -> Iterator[Row | DataError]:
-    """The trajectories of one file.
+    """Yield the trajectories of one file.
 
     Raises
     ------
@@ -89,14 +89,14 @@ def _long(sheet: Sheet, block: list[Record]) -> Row:
 
 
 def _message(sheet: Sheet, record: Record) -> Message | None:
-    """The message of a record; None for a row without one."""
+    """Return the message of a record; None for a row without one."""
     if not (is_filled(record, "author") or is_filled(record, "side") or is_filled(record, "text")):
         return None
     return Message(*[sheet.cell(record, column.name) for column in MESSAGE])
 
 
 def _same(sheet: Sheet, block: Sequence[Record], column: str) -> float:
-    """The stance in a column that says the same in all rows of a trajectory that say anything."""
+    """Return the stance in a column that says the same in all rows of a trajectory that say anything."""
     agreed = math.nan
     for record in block:
         stance = sheet.cell(record, column)
@@ -127,7 +127,7 @@ def _nested(people: Sheet, record: Record) -> Row:
 
 
 def _objects(record: Record, field: str, columns: Sequence[Column]) -> Sheet:
-    """The objects in a list in a cell; none for an empty cell."""
+    """Return the objects in a list in a cell; none for an empty cell."""
     value = record.cells.get(field)
     items = [] if value is None else value
     if not isinstance(items, list):

@@ -32,7 +32,7 @@ class Thresholds(NamedTuple):
 
 
 def groups_of(spans: Spans, at: Thresholds) -> dict[str, Bool]:
-    """(k,) masks by group; each stretch is in one.
+    """Return (k,) masks by group; each stretch is in one.
 
     >>> classify(np.array([0.5, 0.5, 0.0, 0.5]), np.array([1.0, -1.0, 1.0, 0.1]), Thresholds()).tolist()
     [0, 1, 2, 3]
@@ -42,7 +42,7 @@ def groups_of(spans: Spans, at: Thresholds) -> dict[str, Bool]:
 
 
 def classify(change: Float, evidence: Float, at: Thresholds) -> Int64:
-    """Places in :data:`GROUPS`, (k,)."""
+    """Return places in :data:`GROUPS`, (k,)."""
     stable = np.abs(change) <= at.stable
     weak = np.abs(evidence) <= at.weak
     with_it = np.sign(change) == np.sign(evidence)

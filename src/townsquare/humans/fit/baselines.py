@@ -60,7 +60,7 @@ def _anchoring(spans: Spans, rows: Bool, margin: float, *, continuous: bool) -> 
 
 
 def apply_baselines(spans: Spans, fitted: Baselines, margin: float) -> dict[str, Float]:
-    """What each baseline says of every stretch, (k,) each."""
+    """Return what each baseline says of every stretch, (k,) each."""
     evidence, mean = net_evidence(spans.rows), mean_shown(spans.rows)
     constant, by_start, by_evidence = fitted.regression
     return {

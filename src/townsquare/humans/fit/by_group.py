@@ -54,7 +54,7 @@ class Robustness(NamedTuple):
 def group_rows(
     spans: Spans, setup: Setup, square: Float, held_out: HeldOut, at: Thresholds
 ) -> tuple[list[GroupRow], Float]:
-    """Rows of all and of each group, and what the groups' profiles say of each stretch, out of fold (k,).
+    """Return rows of all and of each group, and what the groups' profiles say of each stretch, out of fold (k,).
 
     Weak-signal stretches are predicted by the profile for all, as they are no profile of the paper's.
     """

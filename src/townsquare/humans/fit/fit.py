@@ -49,12 +49,12 @@ class HeldOut(NamedTuple):
 
 
 def best_cell(square: Float, rows: Bool) -> int:
-    """The cell with the least mean squared error over some rows of (k, cells); the first of equals."""
+    """Return the cell with the least mean squared error over some rows of (k, cells); the first of equals."""
     return int(np.argmin(np.asarray(rows, np.float64) @ square))
 
 
 def square_errors(spans: Spans, setup: Setup) -> Float:
-    """(k, cells) squared error of every stretch in every cell."""
+    """Return (k, cells) squared error of every stretch in every cell."""
     return np.asarray((predict_grid(spans.rows, setup.grid, setup.margin) - spans.final[:, None]) ** 2)
 
 

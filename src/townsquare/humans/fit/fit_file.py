@@ -56,12 +56,12 @@ class SavedFit(MemberParams):
 
     @property
     def baselines(self) -> Baselines:
-        """The fitted baselines."""
+        """Return the fitted baselines."""
         return Baselines(self.anchoring, self.beta, self.regression)
 
 
 def saved(study: Study) -> SavedFit:
-    """A fit in the form that is kept."""
+    """Return a fit in the form that is kept."""
     x, y = study.certainty.x, study.certainty.y
     grid = study.setup.grid
     return SavedFit(
@@ -86,12 +86,12 @@ def _finite(value: float) -> float | None:
 
 
 def as_json(fit: SavedFit) -> str:
-    """The text of ``fit.json``."""
+    """Return the text of ``fit.json``."""
     return json.dumps(fit.model_dump(), indent=1, allow_nan=False) + "\n"
 
 
 def read_fit(path: Path) -> SavedFit:
-    """A saved fit, from its file or from the folder it is in.
+    """Return a saved fit, from its file or from the folder it is in.
 
     Raises
     ------
@@ -111,7 +111,7 @@ def read_fit(path: Path) -> SavedFit:
 
 
 def apply_fit(fit: SavedFit, data: Trajectories) -> Scored:
-    """How far a saved fit, and its baselines, are off on other people; nothing is fitted.
+    """Return how far a saved fit, and its baselines, are off on other people; nothing is fitted.
 
     Raises
     ------

@@ -19,7 +19,7 @@ KINDS = ("group", "topic")
 
 
 def fold_of(people: Trajectories, kind: str, seed: int = SEED, folds: int = FOLDS) -> Int64:
-    """The fold of each trajectory, (n,) from 0.
+    """Return the fold of each trajectory, (n,) from 0.
 
     Groups come in an order drawn by seed and name; each goes to the fold that holds the fewest trajectories so far. So
     the folds do not depend on the order of the file, and are of like size unless one group is most of the data.
@@ -45,7 +45,7 @@ def fold_of(people: Trajectories, kind: str, seed: int = SEED, folds: int = FOLD
 
 
 def folds_by(names: Sequence[str], kind: str, where: str, seed: int = SEED, folds: int = FOLDS) -> Int64:
-    """Folds of rows that bear the name of their group.
+    """Return folds of rows that bear the name of their group.
 
     >>> folds_by(["a", "a", "b", "c"], "group", "made", folds=2).tolist()
     [1, 1, 0, 0]

@@ -59,13 +59,13 @@ class Person(NamedTuple):
 
 
 def places(grid: Grid) -> Float:
-    """(cells, 2) places of the cells in the grid, x and y, from 0."""
+    """Return (cells, 2) places of the cells in the grid, x and y, from 0."""
     x, y = np.meshgrid(np.arange(len(grid.x)), np.arange(len(grid.y)), indexing="ij")
     return np.stack([x.ravel(), y.ravel()], axis=1).astype(np.float64)
 
 
 def fit_population(square: Float, person: Int64, grid: Grid) -> Population:
-    """The population that makes what people held most likely.
+    """Return the population that makes what people held most likely.
 
     Parameters
     ----------
@@ -101,7 +101,7 @@ def _normal(at: Float, mean: Float, spread: Float) -> Float:
 
 
 def _posterior(sums: Float, population: Population) -> Float:
-    """(p, cells) posterior of each person, from sums of squared errors."""
+    """Return (p, cells) posterior of each person, from sums of squared errors."""
     with np.errstate(divide="ignore"):
         power = np.log(population.share) - sums / (2.0 * population.error**2)
     weight = np.exp(power - power.max(axis=1, keepdims=True))
@@ -109,7 +109,7 @@ def _posterior(sums: Float, population: Population) -> Float:
 
 
 def predict_new(predicted: Float, population: Population) -> Float:
-    """What is expected of a person of whom nothing is known: (k,) from predictions (k, cells)."""
+    """Return what is expected of a person of whom nothing is known: (k,) from predictions (k, cells)."""
     return np.asarray(predicted @ population.share)
 
 
@@ -131,7 +131,7 @@ def predict_next(predicted: Float, square: Float, person: Int64, population: Pop
 
 
 def people_of(square: Float, person: Int64, names: tuple[str, ...], grid: Grid, population: Population) -> list[Person]:
-    """What is known of each person, in order of their codes; ``names`` by code."""
+    """Return what is known of each person, in order of their codes; ``names`` by code."""
     sums, rows = sums_by(square, person)
     weight = _posterior(sums, population)
     shape = grid.shape
@@ -153,7 +153,7 @@ def people_of(square: Float, person: Int64, names: tuple[str, ...], grid: Grid, 
 
 
 def _summary(weight: Float, values: tuple[float, ...]) -> tuple[float, float, float]:
-    """Posterior mean, and the values between which 95 % lies."""
+    """Return posterior mean, and the values between which 95 % lies."""
     up = np.cumsum(weight)
     low = values[int(np.searchsorted(up, 0.025))]
     high = values[min(int(np.searchsorted(up, 0.975)), len(values) - 1)]
@@ -188,7 +188,7 @@ class PooledFit(NamedTuple):
     known: Scored | None
 
     def share_identified(self, which: str) -> float:
-        """Share of people of whom the data tell ``"x"``, ``"y"`` or both apart (``"both"``)."""
+        """Return share of people of whom the data tell ``"x"``, ``"y"`` or both apart (``"both"``)."""
         column = {"x": "x_identified", "y": "y_identified", "both": "separable"}[which]
         return float(np.mean([getattr(person, column) for person in self.people]))
 

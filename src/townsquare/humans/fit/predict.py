@@ -19,7 +19,7 @@ from townsquare.humans.fit.stepped import Steps, ends_of
 
 
 def predict(rows: Replayed, grid: Grid, margin: float, x: Float, y: Float) -> Float:
-    """Final stances under every x (X,) and y (Y,): (n, X, Y) float64 in [-1, 1].
+    """Return final stances under every x (X,) and y (Y,): (n, X, Y) float64 in [-1, 1].
 
     Parameters
     ----------
@@ -47,7 +47,7 @@ def predict(rows: Replayed, grid: Grid, margin: float, x: Float, y: Float) -> Fl
 
 
 def stepped(rows: Replayed, rule: BeliefRule, margin: float, numbers: dict[str, Float]) -> Float:
-    """Final stances by the rule's ``step`` for every set of ``numbers``, (cells,) each: (n, cells)."""
+    """Return final stances by the rule's ``step`` for every set of ``numbers``, (cells,) each: (n, cells)."""
     n, steps = rows.initial.size, Steps.of(rows, rule.needs)
     defaults = _defaults(rule, n, margin)
     ends = [
@@ -60,7 +60,7 @@ def stepped(rows: Replayed, rule: BeliefRule, margin: float, numbers: dict[str, 
 def compiled(
     rows: Replayed, rule: BeliefRule, replay: Replay, margin: float, numbers: dict[str, Float], shape: tuple[int, int]
 ) -> Float:
-    """Final stances by the rule's compiled replay: (n, X, Y)."""
+    """Return final stances by the rule's compiled replay: (n, X, Y)."""
     cells = shape[0] * shape[1]
     table = settings({**_defaults(rule, cells, margin), **numbers}, replay.settings, cells)
     out = np.empty((rows.initial.size, *shape))
@@ -75,16 +75,16 @@ def _defaults(rule: BeliefRule, n: int, margin: float) -> AgentParams:
 
 
 def predict_cell(rows: Replayed, grid: Grid, margin: float, x: float, y: float) -> Float:
-    """Final stances under one x and y: (n,) float64 in [-1, 1]."""
+    """Return final stances under one x and y: (n,) float64 in [-1, 1]."""
     return predict(rows, grid, margin, np.array([x]), np.array([y]))[:, 0, 0]
 
 
 def predict_grid(rows: Replayed, grid: Grid, margin: float) -> Float:
-    """Final stances in every cell of the grid: (n, X * Y) float64, cells along y first."""
+    """Return final stances in every cell of the grid: (n, X * Y) float64, cells along y first."""
     return predict(rows, grid, margin, np.array(grid.x), np.array(grid.y)).reshape(rows.initial.size, -1)
 
 
 def prior_only(rows: Replayed, margin: float, anchoring: Float) -> Float:
-    """Final stances of ``log_odds`` with u = 0, for every a (A,): (n, A) float64 in [-1, 1]."""
+    """Return final stances of ``log_odds`` with u = 0, for every a (A,): (n, A) float64 in [-1, 1]."""
     starts = np.broadcast_to(rows.initial[:, None], (rows.initial.size, anchoring.size))
     return stances_of(start_log_odds(starts, anchoring, margin))

@@ -94,7 +94,7 @@ def _check_known(people: Trajectories, rule: str) -> None:
 
 
 def noise_floor(data: Trajectories, by: str) -> NoiseFloor:
-    """Movement in control conversations, from first to last stance or from reading to reading."""
+    """Return movement in control conversations, from first to last stance or from reading to reading."""
     controls = data.take(data.control)
     if not len(controls):
         return NoiseFloor(0, math.nan, math.nan)

@@ -22,13 +22,13 @@ _LOG_ODDS = ("uptake", "anchoring")
 
 
 def columns_of(grid: Grid) -> tuple[str, str]:
-    """Names of the two columns: u and a for log-odds rules, else the settings' own."""
+    """Return names of the two columns: u and a for log-odds rules, else the settings' own."""
     own = (grid.x_name, grid.y_name)
     return ("u", "a") if own == _LOG_ODDS else own
 
 
 def profiles_csv(study: Study, kind: Kind = "people") -> str:
-    """The text of a file of profiles."""
+    """Return the text of a file of profiles."""
     grid = study.setup.grid
     groups = [(row.group, row.x, row.y, float(row.n)) for row in study.groups if row.group != ALL]
     rows = {"one": [("all", *study.point, 1.0)], "groups": groups, "people": _people(study)}[kind]

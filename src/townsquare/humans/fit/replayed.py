@@ -33,12 +33,12 @@ class Spans(NamedTuple):
 
 
 def whole(people: Trajectories, stream: Stream) -> Spans:
-    """Each person from the initial to the final stance."""
+    """Return each person from the initial to the final stance."""
     return Spans(np.arange(len(people)), people.initial, people.final, stream.rows)
 
 
 def answers(people: Trajectories) -> tuple[Int64, Float, Int64]:
-    """Every answer of each person in order, the initial and the final one among them.
+    """Return every answer of each person in order, the initial and the final one among them.
 
     Person, stance, and how many messages the person had received before it.
     """
@@ -70,7 +70,7 @@ def by_step(people: Trajectories, stream: Stream) -> Spans:
 
 
 def take(rows: Replayed, at: Int64) -> Replayed:
-    """Some of the starts, each with its events."""
+    """Return some of the starts, each with its events."""
     indptr, places = gather(rows.indptr, at)
     return replayed(rows.initial[at], indptr, *(column[places] for column in rows[2:]))
 
@@ -83,7 +83,7 @@ def net_evidence(rows: Replayed) -> Float:
 
 
 def mean_shown(rows: Replayed) -> Float:
-    """Mean stance of what began to count among each start's events, (n,); NaN where nothing did."""
+    """Return mean stance of what began to count among each start's events, (n,); NaN where nothing did."""
     owner = owners(rows.indptr)
     began = rows.sign > 0
     n = np.bincount(owner, began, minlength=rows.initial.size)

@@ -65,7 +65,7 @@ class Scored(NamedTuple):
 def score_all(
     final: Float, predicted: Mapping[str, Float], fold: Int64, group: Int64, method: str, seed: int
 ) -> Scored:
-    """Scores of every method, and differences of ``method`` to the others.
+    """Return scores of every method, and differences of ``method`` to the others.
 
     Parameters
     ----------
@@ -102,32 +102,32 @@ def score_all(
 
 
 def sums_by(values: Float, group: Int64) -> tuple[Float, Float]:
-    """Sums of (k, m) values by group, in order of the groups' codes, and how many rows each group has."""
+    """Return sums of (k, m) values by group, in order of the groups' codes, and how many rows each group has."""
     _, code = np.unique(group, return_inverse=True)
     sums = np.stack([np.bincount(code, column) for column in values.T], axis=1)
     return np.asarray(sums, np.float64), np.bincount(code).astype(np.float64)
 
 
 def resampled(n: int, seed: int, resamples: int = RESAMPLES) -> Float:
-    """(resamples, n) how often each of n groups is drawn when n are drawn with replacement."""
+    """Return (resamples, n) how often each of n groups is drawn when n are drawn with replacement."""
     return np.random.default_rng(seed).multinomial(n, np.full(n, 1.0 / n), size=resamples).astype(np.float64)
 
 
 def bootstrap(square: Float, group: Int64, seed: int, resamples: int = RESAMPLES) -> Float:
-    """(resamples, m) RMSE of m methods when conversations are drawn anew with replacement."""
+    """Return (resamples, m) RMSE of m methods when conversations are drawn anew with replacement."""
     sums, counts = sums_by(square, group)
     weights = resampled(counts.size, seed, resamples)
     return np.asarray(np.sqrt((weights @ sums) / (weights @ counts)[:, None]))
 
 
 def percentiles(drawn: Float) -> tuple[float, float]:
-    """The 95 % percentile interval of what a bootstrap drew."""
+    """Return the 95 % percentile interval of what a bootstrap drew."""
     low, high = np.percentile(drawn, [100 * (1 - LEVEL) / 2, 100 * (1 + LEVEL) / 2])
     return float(low), float(high)
 
 
 def t_interval(values: Float) -> Interval:
-    """Mean with Student's t interval; NaN for the interval of a single value.
+    """Return mean with Student's t interval; NaN for the interval of a single value.
 
     >>> interval = t_interval(np.array([0.36, 0.37, 0.35, 0.38, 0.36]))
     >>> [round(number, 3) for number in interval]
@@ -141,7 +141,7 @@ def t_interval(values: Float) -> Interval:
 
 
 def sign_accuracy(final: Float, predicted: Float) -> float:
-    """Share of final stances other than 0 with the sign of the prediction; a prediction of 0 counts half.
+    """Return share of final stances other than 0 with the sign of the prediction; a prediction of 0 counts half.
 
     >>> sign_accuracy(np.array([1.0, -1.0, 0.0]), np.array([0.2, 0.0, 0.5]))
     0.75

@@ -62,7 +62,7 @@ class Steps(NamedTuple):
 
     @classmethod
     def of(cls, rows: Replayed, needs: frozenset[str]) -> Steps:
-        """The inputs that a rule with these needs takes."""
+        """Return the inputs that a rule with these needs takes."""
         began = np.flatnonzero(rows.sign > 0)
         owner = np.repeat(np.arange(rows.initial.size), np.diff(rows.indptr))
         counts = np.bincount(owner[began], minlength=rows.initial.size)
@@ -80,7 +80,7 @@ class Steps(NamedTuple):
 
 
 def ends_of(rule: BeliefRule, steps: Steps, params: AgentParams) -> Float:
-    """Where each person ends, (n,), with ``params`` of n agents that all share.
+    """Return where each person ends, (n,), with ``params`` of n agents that all share.
 
     Raises
     ------
@@ -132,7 +132,7 @@ class _Received(NamedTuple):
         return cls(rows, makes, np.cumsum(makes) - makes, gone, record)
 
     def inputs(self, who: Int64, before: Int64, event: Int64, needs: frozenset[str]) -> BeliefInputs:
-        """The step of people ``who`` (m,) that takes the events after ``before`` (m,) up to ``event`` (m,)."""
+        """Return the step of people ``who`` (m,) that takes the events after ``before`` (m,) up to ``event`` (m,)."""
         rows, m = self.rows, who.size
         exposures, holdings, authors = no_exposures(m), no_holdings(m), Authors()
         if "exposures" in needs:
@@ -170,7 +170,7 @@ class _Received(NamedTuple):
 
 
 def _authors(event: Int64, rows: Replayed, needs: frozenset[str]) -> Authors:
-    """What is known of the authors of events; the stance of the message stands for that of its author."""
+    """Return what is known of the authors of events; the stance of the message stands for that of its author."""
     columns: dict[str, npt.NDArray[np.generic]] = {}
     if "authors" in needs:
         columns["stance"] = rows.shown[event]
@@ -182,11 +182,11 @@ def _authors(event: Int64, rows: Replayed, needs: frozenset[str]) -> Authors:
 
 
 def _within(first: Int64, end: Int64) -> tuple[Int64, Int64]:
-    """A CSR whose rows are the numbers from ``first`` (m,) to before ``end`` (m,)."""
+    """Return a CSR whose rows are the numbers from ``first`` (m,) to before ``end`` (m,)."""
     indptr = np.concatenate([np.zeros(1, np.int64), np.cumsum(end - first)])
     return indptr, np.arange(indptr[-1]) + np.repeat(first - indptr[:-1], np.diff(indptr))
 
 
 def _kept(indptr: Int64, keep: Bool) -> Int64:
-    """The row pointers of a CSR of which some entries are kept."""
+    """Return the row pointers of a CSR of which some entries are kept."""
     return np.concatenate([np.zeros(1, np.int64), np.cumsum(keep, dtype=np.int64)])[indptr]

@@ -43,14 +43,14 @@ class Stream(NamedTuple):
 
 
 def replayed(initial: Float, indptr: Int64, *events: npt.ArrayLike) -> Replayed:
-    """Starts and events as kernels take them; ``events`` are the columns from ``polarity`` on."""
+    """Return starts and events as kernels take them; ``events`` are the columns from ``polarity`` on."""
     dtypes = ("f8", "i8", "f8", "f8", "f8", "f8", "i8", "i8", "f8", "i8", "i8")
     columns = zip((initial, indptr, *events), dtypes, strict=True)
     return Replayed(*(read_only(column, dtype) for column, dtype in columns))
 
 
 def stream_of(people: Trajectories, choice: EvidenceChoice) -> Stream:
-    """What each person takes in of the messages it received.
+    """Return what each person takes in of the messages it received.
 
     Raises
     ------
@@ -74,19 +74,19 @@ def stream_of(people: Trajectories, choice: EvidenceChoice) -> Stream:
 
 
 def theta_of(choice: EvidenceChoice) -> float:
-    """The threshold that is used: the one chosen, else that of the embedder."""
+    """Return the threshold that is used: the one chosen, else that of the embedder."""
     return float(choice.theta if choice.theta is not None else registry.get("embedder", choice.embedder).theta)
 
 
 def settled(people: Trajectories, choice: EvidenceChoice) -> EvidenceChoice:
-    """The choice with everything that the data or the embedder decide filled in, so that it can be repeated."""
+    """Return the choice with everything that the data or the embedder decide filled in, so that it can be repeated."""
     strength = choice.strength or ("given" if np.isfinite(people.strength).any() else "constant")
     polarity = choice.polarity or default_polarity(people)
     return choice.model_copy(update={"polarity": polarity, "strength": strength, "theta": theta_of(choice)})
 
 
 def _filtered(people: Trajectories, claims: Claims, choice: EvidenceChoice) -> Claims:
-    """Claims that the uptake filter lets in."""
+    """Return claims that the uptake filter lets in."""
     at = np.arange(claims.message.size)
     if choice.uptake_filter == "first_per_author":
         row = np.searchsorted(people.indptr, claims.message, side="right") - 1
@@ -124,7 +124,7 @@ def _resolved(claims: Claims, indptr: Int64, choice: EvidenceChoice) -> tuple[Bo
 def _events(
     people: Trajectories, claims: Claims, row: Int64, accepted: Bool, replaced: Int64, counts: dict[str, float]
 ) -> Stream:
-    """Accepted claims as events, each after that of the record which it put out."""
+    """Return accepted claims as events, each after that of the record which it put out."""
     came = np.flatnonzero(accepted)
     left = came[replaced[came] >= 0]
     claim = np.concatenate([came, replaced[left]])  # whose record

@@ -80,7 +80,7 @@ def _trace(study: Study, group: str, row: int, point: tuple[float, float]) -> Tr
 
 
 def _prefixes(rows: Replayed) -> Replayed:
-    """One start with e events as e + 1 starts: with none of them, the first, the first two, and so on."""
+    """Return one start with e events as e + 1 starts: with none of them, the first, the first two, and so on."""
     counts: Int64 = np.arange(rows.polarity.size + 1)
     places = np.concatenate([np.arange(count) for count in counts]).astype(np.int64)
     starts, indptr = np.repeat(rows.initial, counts.size), np.concatenate([[0], np.cumsum(counts)])

@@ -98,7 +98,7 @@ def warnings_of(certainty: Certainty, grid: Grid) -> list[str]:
 
 
 def _slopes(spans: Spans, setup: Setup, point: tuple[float, float]) -> Float:
-    """(k, 2) change of each prediction with the logarithm of each number (with the number itself at 0)."""
+    """Return (k, 2) change of each prediction with the logarithm of each number (with the number itself at 0)."""
     columns = []
     for axis in range(2):
         step = 1e-4 * point[axis] if point[axis] > 0 else 1e-4
@@ -120,7 +120,7 @@ def _log_interval(value: float, sd: float, within: tuple[float, float]) -> Inter
 
 
 def _moved(interval: Interval, value: float) -> Interval:
-    """The interval of another value, widened to hold it."""
+    """Return the interval of another value, widened to hold it."""
     return Interval(value, min(interval.low, value), max(interval.high, value))
 
 

@@ -44,16 +44,16 @@ class ArgumentTable:
 
     @property
     def topics(self) -> tuple[str, ...]:
-        """Each topic once, in order of first appearance."""
+        """Return each topic once, in order of first appearance."""
         return tuple(dict.fromkeys(self.topic))
 
     def rows(self, topic: str) -> npt.NDArray[np.int64]:
-        """Rows of a topic, ascending."""
+        """Return rows of a topic, ascending."""
         return np.flatnonzero([name == topic for name in self.topic])
 
 
 def read_arguments(path: Path, quality: str = "") -> ArgumentTable:
-    """A table of arguments from a CSV, TSV or file with one JSON object a line.
+    """Return a table of arguments from a CSV, TSV or file with one JSON object a line.
 
     Parameters
     ----------
@@ -87,7 +87,7 @@ def read_arguments(path: Path, quality: str = "") -> ArgumentTable:
 
 
 def banks_by_topic(table: ArgumentTable) -> dict[str, Examples]:
-    """A bank for each topic of a table; rows without a side are left out.
+    """Return a bank for each topic of a table; rows without a side are left out.
 
     Raises
     ------

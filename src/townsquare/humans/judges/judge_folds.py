@@ -153,7 +153,7 @@ def _try_others(table: ArgumentTable, units: Units, topic: str, bank: Examples, 
 def _judged(
     table: ArgumentTable, units: Units, score: Float, strength: Float, relevant: Bool, off_topic: Float
 ) -> Judged:
-    """What models say of each unit, (u,), as verdicts on the texts."""
+    """Return what models say of each unit, (u,), as verdicts on the texts."""
     n = len(table.text)
     sign = np.where(score < 0.0, -1.0, 1.0)
     rank = np.nan_to_num(strength)

@@ -64,7 +64,7 @@ class Scores(NamedTuple):
 
 
 def score(method: str, topic: str, table: ArgumentTable, verdicts: Verdicts, rows: npt.NDArray[np.int64]) -> Scores:
-    """The measures of some rows of a table."""
+    """Return the measures of some rows of a table."""
     side, quality = table.side[rows], table.quality[rows]
     claims, strongest, polarity = verdicts.claims[rows], verdicts.strongest[rows], verdicts.polarity[rows]
     holds = ~(side == 0.0)
@@ -87,7 +87,7 @@ def _sided(side: Float, judged: Float) -> tuple[Float, Float]:
 
 
 def accuracy(side: Float, judged: Float) -> float:
-    """Share of judged rows with a side whose polarity is right.
+    """Return share of judged rows with a side whose polarity is right.
 
     >>> accuracy(np.array([1.0, -1.0, np.nan]), np.array([1.0, 1.0, 1.0]))
     0.5
@@ -97,7 +97,7 @@ def accuracy(side: Float, judged: Float) -> float:
 
 
 def macro_f1(side: Float, judged: Float) -> float:
-    """Mean of the F1 of both sides; 0 for a side that is never right.
+    """Return mean of the F1 of both sides; 0 for a side that is never right.
 
     >>> round(macro_f1(np.array([1.0, 1.0, -1.0]), np.array([1.0, 1.0, 1.0])), 3)
     0.4
@@ -113,7 +113,7 @@ def macro_f1(side: Float, judged: Float) -> float:
 
 
 def pearson(first: Float, second: Float) -> float:
-    """Pearson's r over pairs that are both known; NaN below three of them, or where one side is constant.
+    """Return Pearson's r over pairs that are both known; NaN below three of them, or where one side is constant.
 
     >>> round(pearson(np.array([1.0, 2.0, 4.0]), np.array([1.0, 2.0, 3.0])), 3)
     0.982
@@ -127,7 +127,7 @@ def pearson(first: Float, second: Float) -> float:
 
 
 def spearman(first: Float, second: Float) -> float:
-    """Spearman's rho: Pearson's r of ranks, equal values sharing theirs."""
+    """Return Spearman's rho: Pearson's r of ranks, equal values sharing theirs."""
     both = np.isfinite(first) & np.isfinite(second)
     if both.sum() < FEWEST:
         return math.nan

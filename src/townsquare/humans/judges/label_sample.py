@@ -15,7 +15,7 @@ _FORMULA = ("=", "+", "-", "@", "\t")
 
 
 def sample_to_label(run: Reads, n: int, seed: int = 0) -> pl.DataFrame:
-    """Texts of a run with empty cells for a side and a rating.
+    """Return texts of a run with empty cells for a side and a rating.
 
     Every text is drawn once, whoever wrote or shared it, and stands once for each proposition of the run. Which texts
     are drawn follows from their words and the seed, not from their order.

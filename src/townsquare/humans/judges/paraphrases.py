@@ -62,16 +62,16 @@ class Level(NamedTuple):
 
     @property
     def precision(self) -> float:
-        """Share of the pairs that reach the threshold that are paraphrases; NaN if none does."""
+        """Return share of the pairs that reach the threshold that are paraphrases; NaN if none does."""
         return self.right / self.reached if self.reached else float("nan")
 
     @property
     def recall(self) -> float:
-        """Share of the paraphrases that reach the threshold; NaN if there are none."""
+        """Return share of the paraphrases that reach the threshold; NaN if there are none."""
         return self.right / self.paraphrases if self.paraphrases else float("nan")
 
     def f(self, beta: float) -> float:
-        """The F measure, in which recall counts ``beta`` times as much as precision; 0 if nothing is right.
+        """Return the F measure, in which recall counts ``beta`` times as much as precision; 0 if nothing is right.
 
         >>> Level(0.5, reached=10, right=8, paraphrases=16).f(1.0)
         0.6153846153846154
@@ -95,7 +95,7 @@ class Calibration(NamedTuple):
 
 
 def bundled_pairs() -> Path:
-    """The file of paraphrases written for this project."""
+    """Return the file of paraphrases written for this project."""
     return Path(str(package_files("townsquare"))) / "data" / "paraphrases.csv"
 
 
@@ -144,7 +144,7 @@ def _levels(near: Float, same: npt.NDArray[np.bool_]) -> tuple[Level, ...]:
 def _pairs(
     texts: tuple[str, ...], rows: Sequence[int], groups: Sequence[tuple[str, str, bool]], *kinds: Sequence[bool | str]
 ) -> Pairs:
-    """All pairs within a group; a near miss is paired with its own argument alone."""
+    """Return all pairs within a group; a near miss is paired with its own argument alone."""
     row, spare, kind = np.array(rows), *map(np.array, kinds)
     _, of = np.unique([f"{group}" for group in groups], return_inverse=True)
     left, right = np.triu_indices(len(texts), 1)

@@ -124,7 +124,7 @@ def _distance(measure: Measure, agents: Bool, people: Bool, false: Float) -> flo
 
 
 def _distances(panel: Panel, did: Bool, drawn: Sequence[Rows], *, paired: bool) -> dict[str, Float]:
-    """Distances to some of the people, once a draw; agents made of people go with them, simulated ones stay."""
+    """Return distances to some of the people, once a draw; agents made of people go with them, simulated ones stay."""
     out = {m.name: np.empty(len(drawn)) for m in MEASURES}
     fixed = {m.name: m.of(did, panel.false) for m in MEASURES}
     for k, rows in enumerate(drawn):
@@ -149,7 +149,7 @@ def _compared(panel: Panel, did: Bool, measure: Measure, apart: Float, half: Flo
 def _summed(
     value: float, now: float, apart: Float, half: float, agents: Float | None, ends: tuple[float, float]
 ) -> Compared:
-    """Distances with their quantiles ``ends``, and how often they are less than those of other agents."""
+    """Return distances with their quantiles ``ends``, and how often they are less than those of other agents."""
     low, high = np.quantile(apart, ends, method="nearest")
     closer = np.nan if agents is None else float((apart < agents).mean())
     return Compared(value, now, float(low), float(high), half, closer)

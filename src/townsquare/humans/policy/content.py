@@ -59,7 +59,7 @@ class Content(NamedTuple):
     appeal: Float
 
     def eta(self, kind: int, posts: Covariates) -> Float:
-        """The observed part of the logit, (J,)."""
+        """Return the observed part of the logit, (J,)."""
         words = READ_APPEAL[kind] * (posts.words @ self.appeal)
         seen = self.plausibility[kind] * posts.plausibility + self.attention * posts.crowding
         return np.asarray(self.base[kind] + seen + words + posts.labels[:, kind])
@@ -73,12 +73,12 @@ class Fit(NamedTuple):
     penalty: float
 
     def rates(self, posts: Covariates) -> Float:
-        """Mean chance over people, (J, 4)."""
+        """Return mean chance over people, (J, 4)."""
         return np.stack([self.crowd.rate(k, self.content.eta(k, posts))[0] for k in range(len(KINDS))], axis=1)
 
 
 def covariates_of(panel: Panel) -> Covariates:
-    """What the policy can see of each post. What labels add is not fitted: it is as shipped."""
+    """Return what the policy can see of each post. What labels add is not fitted: it is as shipped."""
     stand_in = np.where(np.isnan(panel.false), 0.5, np.where(panel.false == 1, BELIEVED[1], BELIEVED[0]))
     given = np.where(np.isnan(panel.plausibility), stand_in, panel.plausibility)
     shown = np.clip(panel.shown, FEWEST_POSTS, MOST_POSTS)
@@ -87,7 +87,7 @@ def covariates_of(panel: Panel) -> Covariates:
 
 
 def _labels(panel: Panel, params: Params) -> Float:
-    """What the verdict shown with each post adds, or the lack of one beside a post that has one, (J, 4)."""
+    """Return what the verdict shown with each post adds, or the lack of one beside a post that has one, (J, 4)."""
     has = panel.verdict != Verdict.NONE
     other = (np.bincount(panel.feed, has) > 0)[panel.feed] & ~has
     out = np.zeros((len(panel.posts), len(KINDS)))
@@ -116,7 +116,7 @@ def fit_policy(did: npt.NDArray[np.bool_], posts: Covariates, penalty: float, cr
 
 
 def _fit_content(crowd: Crowd, posts: Covariates, done: Float, n: int, penalty: float) -> Content:
-    """Least penalized binomial loss; ``done`` (J, 4) of ``n`` people."""
+    """Return least penalized binomial loss; ``done`` (J, 4) of ``n`` people."""
     kinds, features = done.shape[1], len(FEATURES)
     weight = penalty * np.r_[
         np.zeros(kinds), np.full(kinds, _PLAUSIBILITY_SPREAD**2), _ATTENTION_SPREAD**2, _SPREAD**2

@@ -39,19 +39,19 @@ class Crowd(NamedTuple):
     taste: Float
 
     def log_activity(self) -> Float:
-        """Logarithm of the mean activity of each 32nd of those who are not lurkers, ascending, (32,)."""
+        """Return logarithm of the mean activity of each 32nd of those who are not lurkers, ascending, (32,)."""
         edges = gammaincinv(self.shape, np.linspace(0.0, 1.0, _ACTIVITY_NODES + 1))
         part = np.diff(np.r_[gammainc(self.shape + 1.0, edges[:-1]), 1.0])
         return np.asarray(np.log(np.maximum(part * _ACTIVITY_NODES / (1.0 - self.lurkers), 1e-12)))
 
     def tastes(self, kind: int) -> Float:
-        """Mean taste of each ninth of people, (9,)."""
+        """Return mean taste of each ninth of people, (9,)."""
         u = np.linspace(0.0, 1.0, _TASTE_NODES + 1)
         below = xlogy(u, u) + xlogy(1.0 - u, 1.0 - u)
         return np.asarray(self.taste[kind] * _TASTE_NODES * np.diff(below))
 
     def rate(self, kind: int, eta: Float) -> tuple[Float, Float]:
-        """Mean chance over people for each ``eta`` (n,), and its derivative by ``eta``."""
+        """Return mean chance over people for each ``eta`` (n,), and its derivative by ``eta``."""
         x = (self.log_activity()[:, None] + self.tastes(kind)).ravel()
         p = expit(x[:, None] + eta)
         alive = 1.0 - self.lurkers

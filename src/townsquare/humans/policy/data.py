@@ -36,7 +36,7 @@ _VERDICTS = {"true": Verdict.TRUE, "false": Verdict.FALSE, "unverified": Verdict
 
 
 def _verdict(row: Record, column: str) -> int:
-    """The first verdict that the text of a fact check names; none where no fact check was shown."""
+    """Return the first verdict that the text of a fact check names; none where no fact check was shown."""
     words = str(row.cells.get(column) or "").lower().replace(":", " ").split()
     return int(next((_VERDICTS[word] for word in words if word in _VERDICTS), Verdict.NONE))
 
@@ -94,7 +94,7 @@ class Panel:
 
     @property
     def n(self) -> int:
-        """People."""
+        """Return people."""
         return len(self.people)
 
     @property

@@ -117,7 +117,7 @@ def _intervals(panel: Panel, posts: Covariates, fit: Fit, seed: int) -> dict[str
 
 
 def coefficient_names() -> tuple[str, ...]:
-    """Names of the fitted coefficients of content, as settings of the policy."""
+    """Return names of the fitted coefficients of content, as settings of the policy."""
     kinds = [kind.name.lower() for kind in KINDS]
     fitted = [f"{kind}.{name}" for name in ("base", "plausibility") for kind in kinds]
     return (*fitted, "attention", *(f"appeal.{name}" for name in FEATURES))
@@ -128,5 +128,5 @@ def _values(content: Content) -> Float:
 
 
 def coefficients(fit: Fit) -> dict[str, float]:
-    """Every fitted coefficient of content by its name."""
+    """Return every fitted coefficient of content by its name."""
     return dict(zip(coefficient_names(), _values(fit.content).tolist(), strict=True))

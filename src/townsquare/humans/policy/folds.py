@@ -38,7 +38,7 @@ def splits(
     seed: int = 42,
     posts_too: bool = True,
 ) -> Iterator[Split]:
-    """Every half and fold of every repeat; ``penalties`` are ways to fit the same rest.
+    """Yield every half and fold of every repeat; ``penalties`` are ways to fit the same rest.
 
     Without ``posts_too`` only people are held out: one fold, of all posts, which the fits have seen under other people.
     """
@@ -74,7 +74,7 @@ def loss_of(panel: Panel, posts: Covariates, split: Split) -> Float:
 
 
 def loss_of_means(panel: Panel, split: Split) -> float:
-    """The same for the mean rate of each kind over the people and posts that the fits have seen."""
+    """Return the same for the mean rate of each kind over the people and posts that the fits have seen."""
     others = np.setdiff1d(np.arange(panel.n), split.people)
     rest = np.setdiff1d(np.arange(len(panel.posts)), split.posts)
     rate = np.clip(panel.did[np.ix_(others, rest)].mean((0, 1)), 1e-9, 1 - 1e-9)
@@ -83,5 +83,5 @@ def loss_of_means(panel: Panel, split: Split) -> float:
 
 
 def _deviance(did: Float, rate: Float) -> float:
-    """Mean over posts, summed over kinds."""
+    """Return mean over posts, summed over kinds."""
     return float(-2.0 * (did * np.log(rate) + (1 - did) * np.log1p(-rate)).sum() / did.shape[0])

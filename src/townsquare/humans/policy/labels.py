@@ -28,7 +28,7 @@ FILE = "headlines_with_fact_checks.csv"
 
 
 def _share(row: Record, column: str) -> float:
-    """A share between 0 and 1, neither of them."""
+    """Return a share between 0 and 1, neither of them."""
     value = number_cell(row, column, 0, 1, None)
     if value in (0.0, 1.0):
         raise DataError(row.where(column), got=repr(row.cells[column])[:80], allowed="a number between 0 and 1")
@@ -81,7 +81,7 @@ class Labels(NamedTuple):
 
     @property
     def verdict_unverified(self) -> float:
-        """A person's check has no such verdict: what its ``false`` does, and the hint."""
+        """Return a person's check has no such verdict: what its ``false`` does, and the hint."""
         return self.verdict_false + self.unsure
 
 

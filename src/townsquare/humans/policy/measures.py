@@ -31,13 +31,13 @@ class Measure(NamedTuple):
 
 
 def mix(did: Bool, false: Float) -> Float:
-    """Shares of the four kinds among all actions, (4,); NaN where nobody did anything."""
+    """Return shares of the four kinds among all actions, (4,); NaN where nobody did anything."""
     done = did.sum((0, 1)).astype(np.float64)
     return np.asarray(done / done.sum()) if done.sum() else np.full(4, np.nan)
 
 
 def jensen_shannon(first: Float, second: Float) -> float:
-    """Jensen-Shannon divergence in bits, 0 to 1.
+    """Return Jensen-Shannon divergence in bits, 0 to 1.
 
     >>> jensen_shannon(np.array([1.0, 0.0]), np.array([0.0, 1.0]))
     1.0
@@ -52,23 +52,23 @@ def jensen_shannon(first: Float, second: Float) -> float:
 
 
 def lurkers(did: Bool, false: Float) -> Float:
-    """Share that did nothing at all."""
+    """Return share that did nothing at all."""
     return np.array((did.sum((1, 2)) == 0).mean())
 
 
 def actions_each(did: Bool, false: Float) -> Float:
-    """Mean number of actions."""
+    """Return mean number of actions."""
     return np.array(did.sum((1, 2)).mean())
 
 
 def dispersion(did: Bool, false: Float) -> Float:
-    """Variance over mean of the number of actions; 1 if all acted by one small chance."""
+    """Return variance over mean of the number of actions; 1 if all acted by one small chance."""
     n = did.sum((1, 2))
     return np.array(n.var(ddof=1) / n.mean() if n.size > 1 and n.any() else np.nan)
 
 
 def gini(did: Bool, false: Float) -> Float:
-    """Gini coefficient of the number of actions, 0 to 1.
+    """Return Gini coefficient of the number of actions, 0 to 1.
 
     >>> float(gini(np.array([[[True]], [[False]]]), np.zeros(1)))
     0.5
@@ -77,12 +77,12 @@ def gini(did: Bool, false: Float) -> Float:
 
 
 def per_post(did: Bool, false: Float) -> Float:
-    """Actions of any kind a person on each post, (J,)."""
+    """Return actions of any kind a person on each post, (J,)."""
     return np.asarray(did.mean(0).sum(1))
 
 
 def per_post_of(kind: int) -> Callable[[Bool, Float], Float]:
-    """Actions of one kind a person on each post, (J,)."""
+    """Return actions of one kind a person on each post, (J,)."""
     return lambda did, false: np.asarray(did[:, :, kind].mean(0))
 
 
@@ -104,12 +104,12 @@ def false_to_true(did: Bool, false: Float) -> Float:
 
 
 def difference(first: Float, second: Float) -> float:
-    """Absolute difference."""
+    """Return absolute difference."""
     return abs(float(first - second))
 
 
 def log_ratio(first: Float, second: Float) -> float:
-    """Absolute difference of logarithms: 0.69 is half or twice; infinite where one is 0."""
+    """Return absolute difference of logarithms: 0.69 is half or twice; infinite where one is 0."""
     if not first > 0 or not second > 0:
         return float("nan") if np.isnan(first) or np.isnan(second) else float("inf")
     return abs(float(np.log(first / second)))

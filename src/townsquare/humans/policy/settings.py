@@ -43,7 +43,7 @@ def params_of(fit: Fit, labels: Labels | None = None) -> Params:
 
 
 def population_of(fit: Fit) -> Population:
-    """How active people are."""
+    """Return how active people are."""
     return Population(activity_shape=round(fit.crowd.shape, DIGITS), silent_share=round(fit.crowd.lurkers, DIGITS))
 
 

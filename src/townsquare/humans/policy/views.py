@@ -31,7 +31,7 @@ MANY = 4_000
 def simulated(
     panel: Panel, plausibility: Float, params: Params, population: Population, *, agents: int = MANY, seed: int = 1
 ) -> Bool:
-    """What agents of the embedded policy do to these posts, (agents, J, 4).
+    """Return what agents of the embedded policy do to these posts, (agents, J, 4).
 
     Everybody is shown every feed once, a feed in each step, with the labels that people saw and no count of likes. No
     post takes a stance; who wrote it is followed by nobody; nothing that agents do is shown to others.
@@ -61,7 +61,7 @@ def simulated(
 
 
 def _world(panel: Panel, plausibility: Float, population: Population, agents: int, seed: int) -> World:
-    """Agents with the activity of such a population, one source, and the posts, all by the source."""
+    """Return agents with the activity of such a population, one source, and the posts, all by the source."""
     world = World(0, 1)
     people = sample_people(0, agents, population, (), seed)
     kind = np.r_[np.full(agents, AgentKind.PERSON), AgentKind.SOURCE]
@@ -83,7 +83,7 @@ def _world(panel: Panel, plausibility: Float, population: Population, agents: in
 
 
 def _feed(panel: Panel, posts: npt.NDArray[np.int64], agents: npt.NDArray[np.int32], step: int) -> Feed:
-    """The same posts for everybody, in the order in which they stand."""
+    """Return the same posts for everybody, in the order in which they stand."""
     shown = np.tile(posts, agents.size)
     rank = np.tile(np.arange(posts.size), agents.size)
     rows = schema.rows(

@@ -126,7 +126,7 @@ Case = TypeVar("Case", bound=BaseModel)
 
 
 def kind_of(path: Path) -> str:
-    """Which of the four formats a file has, by its first line.
+    """Return which of the four formats a file has, by its first line.
 
     Raises
     ------
@@ -144,7 +144,7 @@ def kind_of(path: Path) -> str:
 
 
 def read(path: Path, model: type[Case]) -> list[tuple[int, Case]]:
-    """All cases with their line numbers, counted from 1; empty lines are skipped.
+    """Return all cases with their line numbers, counted from 1; empty lines are skipped.
 
     Raises
     ------

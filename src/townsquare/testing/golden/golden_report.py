@@ -37,7 +37,7 @@ class GoldenReport:
 
     @property
     def passed(self) -> bool:
-        """Whether every value is within its tolerance, and there was at least one."""
+        """Return whether every value is within its tolerance, and there was at least one."""
         return not self.failures and self.cases > 0
 
     def compare(self, quantity: str, where: str, got: float, recorded: float, tolerance: float = TOLERANCE) -> None:

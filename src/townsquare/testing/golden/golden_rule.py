@@ -177,7 +177,7 @@ def check_apply(path: Path) -> GoldenReport:
 
 
 def _read_log(people: dict[str, Person], call: ApplyRound) -> list[Posts]:
-    """The posts that each is shown, which are those of all others; and what own posts met, told to each."""
+    """Return the posts that each is shown, which are those of all others; and what own posts met, told to each."""
     posts = []
     for record in call.records:
         text = record.args.text or record.args.content

@@ -79,7 +79,7 @@ class SeenStore:
         self._world.finish(step, cap, StageDraws(0, Stage.FEED, step))
 
     def of(self, agents: Sequence[int]) -> list[set[object]]:
-        """The keys that each agent has seen and not forgotten."""
+        """Return the keys that each agent has seen and not forgotten."""
         names, out = list(self._rows), []
         for agent in agents:
             block, local = self._world.seen.blocks[agent // BLOCK], agent % BLOCK
