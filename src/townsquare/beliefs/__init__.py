@@ -1,1 +1,1 @@
-"""How beliefs move: one file a rule, each a pure pair of ``init`` and ``step``."""
+"""Belief rules: one file per rule, each a pair of pure functions ``init`` and ``step``."""

@@ -1,4 +1,4 @@
-"""One shape for everything that a belief rule hands to its compiled kernels.
+"""Arrays as belief rules hand them to compiled kernels.
 
 Numba compiles a kernel anew for every mix of writable and read-only, contiguous and strided arguments. Rules pass
 their inputs through here first, so that each kernel is compiled once.
@@ -54,7 +54,7 @@ class Moved(NamedTuple):
 
 
 def read_only(array: npt.ArrayLike, dtype: npt.DTypeLike) -> Array:
-    """``array`` as a contiguous read-only view of ``dtype``; copies only where dtype or layout differ.
+    """Return ``array`` as a contiguous read-only view of ``dtype``; copies only where dtype or layout differ.
 
     >>> import numpy as np
     >>> read_only(np.zeros(2), "f8").flags.writeable
@@ -95,7 +95,7 @@ def settings(params: AgentParams, names: tuple[str, ...], n_agents: int) -> Tabl
 
 
 def unmoved(state: BeliefState, n_rows: int, n_own: int) -> Moved:
-    """Room for a kernel's results: stance and confidence still to be written, every part of the move 0, trust NaN."""
+    """Return arrays for a kernel's results: stance and confidence unset, parts of the move 0, trust NaN."""
     shape = state.stance.shape
     parts = np.zeros(n_rows), np.full(n_rows, np.nan), np.zeros(n_own), np.zeros(shape), np.zeros(shape)
     return Moved(np.empty(shape), np.empty(shape), *parts)

@@ -1,4 +1,4 @@
-"""``averaging``: each agent moves to a mean of itself and what it was shown.
+"""``averaging``: each agent moves toward the mean of the stances it was shown.
 
 Source: DeGroot (1974), "Reaching a consensus", J. Am. Stat. Assoc. 69:118; with ``stubbornness`` above 0 the model of
 Friedkin and Johnsen (1990), "Social influence and opinions", J. Math. Sociol. 15:193, whose susceptibility is one
@@ -93,7 +93,7 @@ def _replay(rows: Replayed, cells: Table, out: Float) -> None:
 
 
 def step(state: BeliefState, inputs: BeliefInputs, params: AgentParams, rng: StageDraws) -> tuple[BeliefState, Trail]:
-    """S becomes g·S₀ + (1 − g)(S + l·Σ weight·(s − S)/n) over the n rows of a proposition; confidence stays."""
+    """Move S to g·S₀ + (1 − g)(S + l·Σ weight·(s − S)/n) over the n rows of a proposition; confidence stays."""
     return step_by(_average, SETTINGS, state, inputs, params)
 
 

@@ -1,4 +1,4 @@
-"""``bounded_confidence``: agents are moved only by what is not too far from what they hold.
+"""``bounded_confidence``: agents respond only to stances close to their own.
 
 Source: Hegselmann and Krause (2002), "Opinion dynamics and bounded confidence", JASSS 5(3): the mean of all within a
 tolerance; Deffuant, Neau, Amblard and Weisbuch (2000), "Mixing beliefs among interacting agents", Adv. Complex Syst.
@@ -97,7 +97,7 @@ def _replay(rows: Replayed, cells: Table, out: Float) -> None:
 
 
 def step(state: BeliefState, inputs: BeliefInputs, params: AgentParams, rng: StageDraws) -> tuple[BeliefState, Trail]:
-    """S gains mu·Σ weight·(s − S)/c over the c rows of a proposition within epsilon of S; confidence stays."""
+    """Add mu·Σ weight·(s − S)/c to S, over the c rows within epsilon of S; confidence stays."""
     return step_by(_listen, SETTINGS, state, inputs, params)
 
 

@@ -1,4 +1,4 @@
-"""What a belief rule returned, checked against its contract: in every step of a run, and in the conformance check.
+"""Check what a belief rule returns, in every step of a run and in the conformance check.
 
 One pass over each array. What takes longer, or needs several calls of the rule, is in :mod:`townsquare.testing`.
 """
@@ -69,7 +69,7 @@ def _breach(rule: BeliefRule, got: str, allowed: str, agent: int | None = None) 
 
 
 def check_state(rule: BeliefRule, before: BeliefState, after: BeliefState, first: int = 0) -> None:
-    """The state after a step, see :func:`check_result`."""
+    """Check the state after a step, see :func:`check_result`."""
     shape = before.stance.shape
     check_beliefs(rule, after, shape, first)
     if after.start is not before.start and not np.array_equal(after.start, before.start):
@@ -81,7 +81,7 @@ def check_state(rule: BeliefRule, before: BeliefState, after: BeliefState, first
 
 
 def check_beliefs(rule: BeliefRule, state: object, shape: tuple[int, ...], first: int = 0) -> None:
-    """Stances, confidences and what else a rule keeps of a block of ``shape`` (n, P), after ``init`` or ``step``."""
+    """Check the beliefs of a block of ``shape`` (n, P), after ``init`` or ``step``."""
     if not isinstance(state, BeliefState):
         raise _breach(rule, f"a state that is {type(state).__name__}", "BeliefState")
     for name, low in (("stance", -1.0), ("confidence", 0.0), ("start", -1.0)):
@@ -108,7 +108,7 @@ def _check_numbers(rule: BeliefRule, name: str, array: Any, low: float, shape: t
 
 
 def _check_log_odds(rule: BeliefRule, state: BeliefState, first: int) -> None:
-    """A rule in log odds keeps them, and its stance is theirs."""
+    """Check that a rule in log odds keeps them and that its stance follows from them."""
     odds = state.arrays.get(LOG_ODDS)
     if odds is None or odds.shape != state.stance.shape or odds.dtype != np.float64:
         got = f"unit 'log odds' and arrays {sorted(state.arrays)}"

@@ -1,4 +1,4 @@
-"""What a belief rule takes and gives.
+"""Contract of belief rules: their inputs and outputs.
 
 A rule is two pure functions. It is called on one block of agents at a time, sees nothing else of the world, changes
 nothing it is given (arrays come read-only) and draws only from the ``rng`` it is handed. Shapes: ``n`` agents of the
@@ -175,7 +175,7 @@ class Authors:
 
     @property
     def tie(self) -> Float:
-        """(m,) 1 where the reader follows the author, 0 where not; in data of people the tie's strength, [0, 1]."""
+        """Return (m,) 1 where the reader follows the author, else 0; in data of people the tie's strength, [0, 1]."""
         return self._column("tie", "ties")
 
     @property

@@ -25,7 +25,7 @@ STANCE_MARGIN = 1e-3
 
 @nb.njit(cache=True, error_model="numpy")
 def contribution(polarity: float, strength: float, gamma: float) -> float:
-    """p ln(1 + s γ) of one active record, in log odds.
+    """Return p ln(1 + s γ) of one active record, in log odds.
 
     >>> round(contribution(-1, 0.5, 0.4), 6)
     -0.182322
@@ -47,7 +47,7 @@ def stance_at(log_odds: float) -> float:
 
 @nb.njit(cache=True, error_model="numpy")
 def log_odds_at(stance: float, anchoring: float, margin: float) -> float:
-    """L₀ = a ln((1 + S₀) / (1 − S₀)) of a stated stance, clipped to ±(1 − margin) first.
+    """Return L₀ = a ln((1 + S₀) / (1 − S₀)) of a stated stance, clipped to ±(1 − margin) first.
 
     >>> round(log_odds_at(0.5, 1.0, 0.001), 6)
     1.098612
@@ -102,12 +102,12 @@ def contributions(polarity: npt.ArrayLike, strength: npt.ArrayLike, gamma: npt.A
 
 
 def sum_of(amounts: npt.ArrayLike, prior: float = 0.0) -> float:
-    """L: the prior and then the contributions, added from left to right as the rule does."""
+    """Return L: the prior and then the contributions, added from left to right as the rule does."""
     return float(_sum(np.ascontiguousarray(amounts, np.float64), float(prior)))
 
 
 def stances_of(log_odds: npt.ArrayLike) -> Float:
-    """S = 2σ(L) − 1 of every entry; the shape of the input.
+    """Return S = 2σ(L) − 1 of every entry, in the shape of the input.
 
     >>> stances_of([0.0, 1.0]).round(6).tolist()
     [0.0, 0.462117]
@@ -118,7 +118,7 @@ def stances_of(log_odds: npt.ArrayLike) -> Float:
 def start_log_odds(
     stance: npt.ArrayLike, anchoring: npt.ArrayLike = 1.0, margin: npt.ArrayLike = STANCE_MARGIN
 ) -> Float:
-    """L₀ = a ln((1 + S₀)/(1 − S₀)) of stated stances, which are clipped to ±(1 − ``margin``); the shape of ``stance``.
+    """Return L₀ = a ln((1 + S₀)/(1 − S₀)) of stances clipped to ±(1 − ``margin``), in the shape of ``stance``.
 
     ``anchoring`` and ``margin`` broadcast to ``stance``. With a = 1 the stance that follows is the stated one; with
     another a it is not: :func:`stances_of` says what was attained.

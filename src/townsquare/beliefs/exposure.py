@@ -1,4 +1,4 @@
-"""``exposure``: beliefs pulled by what was shown, the SimSwarm page exactly.
+"""``exposure``: stances move toward what was shown, exactly as in SimSwarm's formulation.
 
 Source: seeds, ``simswarm-belief-formulation``, sections 1 to 6. Every constant of the
 page is a setting with the page's value as default. The gains of all rows are summed, so that the rule can overshoot
@@ -53,7 +53,7 @@ SETTINGS = tuple(Params.model_fields)
 
 
 def init(stance: Float, confidence: Float, params: AgentParams) -> BeliefState:
-    """New agents hold the (n, P) ``stance`` in [-1, 1] and ``confidence`` in [0, 1] given, and have met nobody."""
+    """Return new agents with the (n, P) ``stance`` in [-1, 1] and ``confidence`` in [0, 1] given, and no trust yet."""
     trust = empty_block(stance.shape[0], np.float64)
     return BeliefState(stance.copy(), confidence.copy(), stance.copy(), pairs={TRUST: trust})
 

@@ -1,4 +1,4 @@
-"""``exposure-bounded``: the weights of ``exposure``, tamed so that a long feed cannot push past what it says.
+"""``exposure-bounded``: the weights of ``exposure``, scaled so that a long feed cannot overshoot.
 
 With W the sum of the weights of an agent's rows of one proposition, each weight w becomes
 w(1 − e^(−W))/W, so that together they close the share 1 − e^(−W) < 1 of the gap to their weighted mean; for small W

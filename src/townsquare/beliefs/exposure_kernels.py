@@ -1,4 +1,4 @@
-"""The compiled step of the two exposure rules (seeds, ``simswarm-belief-formulation``, sections 1 to 5).
+"""Compiled step of both exposure rules (seeds, ``simswarm-belief-formulation``, sections 1 to 5).
 
 One call does a block of agents, in parallel over agents. An agent's rows are taken from left to right: first every
 move is made from the stance and the trust that stood at the start of the step, then trust learns, row by row.
@@ -110,7 +110,7 @@ def exposure_step(
 
 @nb.njit(parallel=True, cache=True, error_model="numpy")
 def replay_exposure(rows: Replayed, cells: Table, out: Float) -> None:
-    """Where each person ends: one message a step, each new, without likes or labels (not ``bounded``)."""
+    """Write where each person ends: one message per step, all new, without likes or labels (not ``bounded``)."""
     for i in nb.prange(out.shape[0]):
         first, start = rows.indptr[i], rows.initial[i]
         slot = np.empty(rows.indptr[i + 1] - first, np.int64)

@@ -1,4 +1,4 @@
-"""The two numbers of a belief rule that are fitted to people, and the values that are tried.
+"""Grids of the two settings of a belief rule that are fitted to people.
 
 A rule names them in its ``Params``: ``setting(0.1, "...", ge=0, le=1, grid=UPTAKE)``. The first setting with a grid, x,
 says how far what is received moves a person; the second, y, how strongly the start is held, or how far off the person
@@ -55,7 +55,7 @@ class Grid(NamedTuple):
         return len(self.x), len(self.y)
 
     def cell(self, number: int) -> tuple[float, float]:
-        """x and y of a cell, counted along y first.
+        """Return x and y of a cell, counted along y first.
 
         >>> grid_of("log_odds").cell(14)
         (0.01, 0.05)

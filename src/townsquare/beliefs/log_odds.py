@@ -1,4 +1,4 @@
-"""``log_odds``: beliefs as evidence, summed in log odds over the argument records that count.
+"""``log_odds``: beliefs as the sum of active argument records, in log odds.
 
 Source: seeds, ``belief-engine``, section 3.1, Equation 1, defaults of table A5; decisions in ``docs/evidence.md``.
 
@@ -80,7 +80,7 @@ class Params(MemberParams):
 
 
 def init(stance: Float, confidence: Float, params: AgentParams) -> BeliefState:
-    """New agents: at log odds a ln((1 + S)/(1 − S)) of the (n, P) ``stance`` in [-1, 1], or at 0 before their seeds.
+    """Return new agents at log odds a ln((1 + S)/(1 − S)) of (n, P) ``stance``, or at 0 before their seeds.
 
     The stance that they start with is that of their log odds: the given one only for a = 1.
     """
@@ -101,7 +101,7 @@ def step(state: BeliefState, inputs: BeliefInputs, params: AgentParams, rng: Sta
 def summed_over(
     state: BeliefState, inputs: BeliefInputs, params: AgentParams, strength: Float, before: Float
 ) -> Summed:
-    """The sums with records that count with ``strength`` (k,) now and counted with ``before`` (k,) until this step."""
+    """Return sums of records with ``strength`` (k,) now and ``before`` (k,) until this step."""
     rows = arrays.columns(Records, inputs.holdings.records)
     changes = arrays.columns(Changes, inputs.holdings.changes)
     weighed = Weighed(arrays.read_only(strength, np.float64), arrays.read_only(before, np.float64))
@@ -121,7 +121,7 @@ def moved(state: BeliefState, summed: Summed) -> BeliefState:
 
 
 def trail_of(inputs: BeliefInputs, summed: Summed, trust: Float | None = None, reweighed: Trail | None = None) -> Trail:
-    """The rows of a step in log odds, agent by agent: changes of records in order, then records that weigh otherwise.
+    """Return the rows of a step in log odds, agent by agent: changes of records, then reweighed records.
 
     A record that became active is an exposure, or an own post; one that was archived counts negative; what no row
     accounts for is a clip.

@@ -1,4 +1,4 @@
-"""Compiled sums of Equation 1 over blocks of agents, and what each change of a record contributed.
+"""Compiled sums of Equation 1, and the contribution of each change of a record.
 
 One call does a block, in parallel over agents. An agent's records are taken from left to right, by claim, so that the
 log odds are exactly reproducible and depend on the active set alone, not on the way that led to it.
@@ -90,7 +90,7 @@ def _changed_in(changes: Changes, first: int, end: int, record: int) -> bool:
 def _explain_agent(
     i: int, rows: Records, changes: Changes, weighed: Weighed, old: Float, p: AgentSettings, out: Summed
 ) -> None:
-    """What each change contributed; what rounding leaves over goes to the last row of its proposition."""
+    """Write each change's contribution; the rounding remainder goes to the last row of its proposition."""
     first, end = changes.indptr[i], changes.indptr[i + 1]
     left = out.log_odds[i] - old[i]
     last = np.full(left.shape[0], -1)  # a change c as c, a record x as -2 - x
@@ -134,7 +134,7 @@ def sum_up(
     table: Table,
     out: Summed,
 ) -> None:
-    """L = prior + Σ p ln(1 + s γ) over the active records of each agent, from left to right, and S = 2σ(L) − 1.
+    """Sum L = prior + Σ p ln(1 + s γ) over each agent's active records, left to right, and S = 2σ(L) − 1.
 
     Parameters
     ----------
@@ -155,7 +155,7 @@ def sum_up(
 
 @nb.njit(parallel=True, cache=True, error_model="numpy")
 def replay_log_odds(rows: Replayed, cells: Table, out: Float) -> None:
-    """Where each person ends; ``cells`` (X, Y) differ in uptake along X and in anchoring along Y alone."""
+    """Write where each person ends; ``cells`` (X, Y) differ in uptake along X and in anchoring along Y alone."""
     # Evidence and prior are sums of their own, so that a grid of U x A cells costs U sums and one logistic a cell.
     for i in nb.prange(out.shape[0]):
         for j in range(out.shape[1]):

@@ -1,4 +1,4 @@
-"""The compiled parts of a move that several rules share; a rule's own part stands in its own file."""
+"""Compiled parts of a move that several rules share."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def clipped(value: float, low: float, high: float) -> float:
 
 @nb.njit(cache=True, error_model="numpy")
 def anchored(before: float, start: float, anchor: float) -> float:
-    """Return the pull to the starting stance: the share ``anchor`` of the gap."""
+    """Return the move toward the starting stance: the share ``anchor`` of the gap."""
     return anchor * (start - before)
 
 

@@ -1,4 +1,4 @@
-"""``no_change``: nobody changes their mind. The baseline of every comparison of rules, and of human replay."""
+"""``no_change``: beliefs never move. The baseline in comparisons of rules and in fits to people."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Profiles of uptake and anchoring: which (u, a) each agent has, where a run does not give all of them the same.
+"""Profiles of uptake and anchoring: the (u, a) of each agent in runs where agents differ.
 
 A file has a profile a row: its name, u, a and, where there, its share of the agents relative to the others'. Each agent
 draws one for life, by its id alone: so arms share the assignment, and who joins later shifts nobody.
@@ -58,7 +58,7 @@ class Profiles(NamedTuple):
 
 
 def read_profiles(path: Path) -> Profiles:
-    """The profiles of a CSV or a file of JSON lines with ``profile``, ``u``, ``a`` and perhaps ``share`` (else 1).
+    """Read profiles from CSV or JSON lines with ``profile``, ``u``, ``a`` and optionally ``share`` (else 1).
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""Compiled weights of argument records: how each came to the agent, and the label that last stood beside it."""
+"""Compiled weights of argument records: their source, and the label of their last exposure."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class Weights(NamedTuple):
 
 @nb.njit(parallel=True, nogil=True, cache=True, error_model="numpy")
 def carry_over(old_worth: PairBlock, old_label: PairBlock, records: Records, worth: Float, label: Float) -> None:
-    """Worth and label of the records that were there before; 1 for new ones. Claims ascend within each agent."""
+    """Write worth and label of earlier records; 1 for new ones. Claims ascend within each agent."""
     for i in nb.prange(records.indptr.shape[0] - 1):
         o, end = old_worth.indptr[i], old_worth.indptr[i + 1]
         for x in range(records.indptr[i], records.indptr[i + 1]):
@@ -65,7 +65,7 @@ def worth_of(p: AgentSettings, trust: float, likes: int, first_seen: bool) -> fl
 def weigh(
     records: Records, changes: Changes, claim_exposures: ClaimExposures, trust: Float, table: Table, out: Weights
 ) -> None:
-    """Bring the weights of n agents' records up to date with a step; ``out`` holds those from before.
+    """Update the weights of n agents' records with a step; ``out`` holds those from before.
 
     ``trust`` (m,) is trust in the author of each exposure, at the start of the step.
     """
@@ -116,7 +116,7 @@ def _end(rows: Replayed, i: int, p: AgentSettings, slot: Int64, trust: Float, wo
 
 @nb.njit(parallel=True, cache=True, error_model="numpy")
 def replay_social(rows: Replayed, cells: Table, out: Float) -> None:
-    """Where each person ends: one message a step, each new, without likes or labels."""
+    """Write where each person ends: one message per step, all new, without likes or labels."""
     for i in nb.prange(out.shape[0]):
         n = rows.indptr[i + 1] - rows.indptr[i]
         slot, worth = np.empty(n, np.int64), np.zeros(n)

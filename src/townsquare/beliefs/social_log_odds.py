@@ -1,4 +1,4 @@
-"""``social_log_odds``: evidence that counts for more or less by who passed it on, how many liked it, and its labels.
+"""``social_log_odds``: evidence weighted by trust in its source, its likes, its novelty and its labels.
 
 The rule that joins the seeds. It is ``log_odds`` (Equation 1 of the Belief Engine) in which the strength s of each
 record that came from others becomes
@@ -104,7 +104,7 @@ def step(state: BeliefState, inputs: BeliefInputs, params: AgentParams, rng: Sta
 
 
 def _reweighed(inputs: BeliefInputs, summed: Summed, shown: Int64, trust: Float) -> Trail:
-    """Rows of records whose label changed: by the last exposure to each, with the trust in who passed that on."""
+    """Return rows of records whose label changed, each by its last exposure and the trust in its author."""
     records, claim_exposures = inputs.holdings.records, inputs.holdings.claim_exposures
     at = np.flatnonzero(summed.reweighed != 0.0)
     return trail_rows(

@@ -1,4 +1,4 @@
-"""The trail of a step, put together from the parts of the move that a kernel wrote."""
+"""Assemble the trail of a step from the parts of the move that a kernel wrote."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def no_trail() -> Trail:
 
 
 def trail_rows(n: int, **columns: npt.ArrayLike) -> Trail:
-    """``n`` rows of these columns, each (n,) or one value for all; rank and post are -1 and trust NaN by default."""
+    """Return ``n`` trail rows of these columns, each (n,) or one value; rank and post are -1, trust NaN by default."""
     given = {"rank": NONE, "post": NONE, "trust": np.nan, **columns}
     return Trail(*(np.broadcast_to(np.asarray(given[name], DTYPES[name]), n) for name in Trail._fields))
 

@@ -1,4 +1,4 @@
-"""Trust of an agent in an author: one number a pair, kept in ``state.pairs["trust"]``."""
+"""Trust of an agent in an author: one number per pair, in ``state.pairs["trust"]``."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ TRUST = "trust"
 
 @nb.njit(parallel=True, nogil=True, cache=True, error_model="numpy")
 def _start(indptr: Int64, credibility: Float, table: Table, out: Float) -> None:
-    """What each row's author would start with: its credibility, or the reader's own ``trust_start`` where NaN."""
+    """Write each author's starting trust: its credibility, or the reader's own ``trust_start`` where NaN."""
     for i in nb.prange(indptr.shape[0] - 1):
         p = table[i % table.shape[0]]
         for x in range(indptr[i], indptr[i + 1]):

@@ -1,1 +1,1 @@
-"""People who were measured: their trajectories, rules fitted to them, and how far the rules reach."""
+"""Human data: trajectories of people, belief rules fitted to them, and judges compared with their labels."""

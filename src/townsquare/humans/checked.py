@@ -1,4 +1,4 @@
-"""From what an adapter read to :class:`Trajectories`: every row is checked, and an error names it."""
+"""Check every row that an adapter read and build :class:`Trajectories`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is read out of received messages before anything is replayed: polarity and strength of each argument.
+"""Judge polarity and strength of each argument in received messages.
 
 Who judges is a choice. Polarity comes ``given`` with the data, from the names of options (``named``, ``listed``), or
 from the embedded extractor; strength comes ``given``, ``constant``, or from the embedded judge (``docs/judges.md``).
@@ -48,7 +48,7 @@ class Claims(NamedTuple):
 
 
 def default_polarity(people: Trajectories) -> str:
-    """How polarity is read where nobody chose: as the data give it, else by the names of options, else from words."""
+    """Return the default source of polarity: the data, else names of options, else the words of messages."""
     if np.isfinite(people.side).any():
         return "given"
     return "listed" if any(people.option) else "embedded"

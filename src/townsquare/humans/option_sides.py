@@ -1,4 +1,4 @@
-"""What a message says of a named option: for it, against it, or nothing. For data whose messages have no side.
+"""Detect whether a message supports or rejects a named option, for data whose messages have no side.
 
 In a group that decides which of some things to take (cards of a Wason task, candidates), people name them: "I think A
 and 7", "we don't need to turn 2", "all of them". A name speaks for the option, unless a negation stands in the same
@@ -31,7 +31,7 @@ BEFORE, AFTER = 7, 5
 def option_sides(
     texts: Sequence[str], option: str, others: Sequence[str] = (), *, exclusive: bool = False
 ) -> list[int]:
-    """+1, -1 or 0 for each text: whether it speaks for an option, against it, or says nothing of it.
+    """Return +1, -1 or 0 for each text: for an option, against it, or neither.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Reading human data: which adapter a file or folder is for, and what it gives."""
+"""Read human data: choose the adapter for a file or folder."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The one form of human trajectories: who held what, what each received, and what each held then.
+"""Human trajectories: initial and final stances, received messages, and readings in between.
 
 Every adapter of :mod:`townsquare.humans.read` ends here, and everything that fits or replays begins here. A trajectory
 is one person in one conversation with one proposition. What a person said itself is not in it.

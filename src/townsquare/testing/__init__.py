@@ -1,1 +1,1 @@
-"""Checks that anyone can run on a member of their own, and on the formulae that Townsquare takes from others."""
+"""Conformance checks for members, and checks against published formulas."""

@@ -1,4 +1,4 @@
-"""Calling a belief rule under check: on read-only copies, with its mistakes told as breaches of the contract."""
+"""Call a belief rule under check on read-only copies, and report its mistakes as breaches of the contract."""
 
 from __future__ import annotations
 

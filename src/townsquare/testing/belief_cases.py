@@ -1,4 +1,4 @@
-"""Random blocks for the conformance check of belief rules, and ways to cut and reorder them."""
+"""Random blocks for the conformance check of belief rules, and helpers that cut and reorder them."""
 
 from __future__ import annotations
 
@@ -83,7 +83,7 @@ def random_inputs(
 
 
 def _random_authors(n: int, author: Int32, needs: frozenset[str], rng: np.random.Generator) -> Authors:
-    """What is known of the authors of rows: what an author holds, and its group, is the same in all of its rows."""
+    """Return what is known of authors; an author's stance and group are the same in all of its rows."""
     columns: dict[str, Array] = {}
     if "authors" in needs:
         stances = np.where(rng.random(_AUTHORS) < 0.2, np.nan, rng.uniform(-1, 1, _AUTHORS))

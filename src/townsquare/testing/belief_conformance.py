@@ -1,4 +1,4 @@
-"""The check that every belief rule passes, and that anyone can run on a rule of their own.
+"""Conformance check of belief rules, for anyone's rule.
 
 It calls the rule on small random blocks and needs to know nothing of how the rule works: it holds the rule to
 ``BeliefRule`` (:mod:`townsquare.beliefs.contract`) and to what holds for all rules.
@@ -119,7 +119,7 @@ def _check_pure(rule: BeliefRule, case: Case, rng: np.random.Generator) -> None:
 
 
 def _check_agents(rule: BeliefRule, case: Case, rng: np.random.Generator) -> None:
-    """Neither other agents of the block nor one's place in it count."""
+    """Check that other agents of the block and an agent's place in it do not matter."""
     whole = run_step(rule, case)
     n = case.n_agents
     for agents in (np.arange(n // 2), np.arange(n // 2, n)):
@@ -171,7 +171,7 @@ def _check_hull(rule: BeliefRule, case: Case, rng: np.random.Generator) -> None:
 
 
 def _hull(case: Case) -> tuple[Float, Float]:
-    """Least and greatest of what may move each stance, (n, P) each: itself, its start, rows that weigh, own posts.
+    """Return bounds (n, P) of what may move each stance: itself, its start, weighted rows, own posts.
 
     Where the rule reads what authors hold, that of the rows that weigh too.
     """
@@ -215,7 +215,7 @@ def _check_weight(rule: BeliefRule, case: Case, rng: np.random.Generator) -> Non
 
 
 def _check_authors(rule: BeliefRule, case: Case, rng: np.random.Generator) -> None:
-    """Only on a fresh state: what a rule keeps may be keyed by author."""
+    """Check on a fresh state alone, as rules may keep values by author."""
     draws = RenamedDraws(default_draws(), np.arange(case.n_agents), FIRST)
     given, _ = run_step(rule, case, draws)
     exposures, claim_exposures = case.inputs.exposures, case.inputs.holdings.claim_exposures
@@ -246,7 +246,7 @@ def _check_fit(rule: BeliefRule, rng: np.random.Generator) -> None:
 
 
 def _random_people(rng: np.random.Generator) -> Replayed:
-    """Eight people, the first of whom received nothing, with records that replace others, known here or not."""
+    """Return eight people, the first without messages, whose records may replace others."""
     sign: list[float] = []
     back: list[int] = []
     indptr = [0]

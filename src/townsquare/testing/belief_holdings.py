@@ -54,7 +54,7 @@ def _records_of(holdings: Holdings, i: int) -> dict[int, _Record]:
 
 
 def _meet(agent: _Agent, rank: int, post: int, rng: np.random.Generator) -> None:
-    """A claim comes along, mostly in the feed and sometimes in an own post."""
+    """Let an agent meet a claim, mostly in the feed and sometimes in an own post."""
     claim, own = int(rng.integers(_CLAIMS)), rng.random() < 0.2
     record = agent.records.get(claim)
     kind = None
@@ -88,7 +88,7 @@ def _gathered(agents: list[_Agent], n_propositions: int, rng: np.random.Generato
 
 
 def _known(claim: int, n_propositions: int) -> tuple[int, int, int, float]:
-    """Number, proposition, polarity and strength of a claim."""
+    """Return number, proposition, polarity and strength of a claim."""
     return claim, claim % n_propositions, 1 if claim % 7 < 4 else -1, (claim * 37 % 101) / 100.0
 
 

@@ -1,4 +1,4 @@
-"""What a belief rule declares, and what of its results takes too long to check in every step of a run."""
+"""Check a belief rule's declaration, and results that are too slow to check in every step of a run."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ UNITS = ("stance", "log odds")
 
 
 def check_declaration(rule: BeliefRule) -> None:
-    """Unit, needs and params are of those that exist."""
+    """Check that unit, needs and params exist."""
     params: object = rule.params
     if rule.unit not in UNITS:
         raise broken(rule, f"unit {rule.unit!r}", " or ".join(UNITS))
@@ -32,14 +32,14 @@ def check_declaration(rule: BeliefRule) -> None:
 
 
 def check_rows(rule: BeliefRule, case: Case, rng: np.random.Generator) -> None:
-    """One step: blocks of pairs in order, and a trail that names rows that were given."""
+    """Check one step: ordered blocks of pairs, and a trail that names given rows."""
     after, trail = run_step(rule, case)
     check_pairs(rule, after, case.n_agents)
     _check_sources(rule, case, trail)
 
 
 def check_pairs(rule: BeliefRule, state: BeliefState, n: int) -> None:
-    """What a rule keeps by agent and other is in order; a pass that is too long for every step of a run."""
+    """Check the order of pairs, which takes too long for every step of a run."""
     for name, block in state.pairs.items():
         if not _is_block(block, n):
             raise broken(rule, f"pairs {name!r} are no block of {n} agents", "ascending int32 keys by agent")
@@ -55,7 +55,7 @@ def _is_block(block: PairBlock, n: int) -> bool:
 
 
 def _check_sources(rule: BeliefRule, case: Case, trail: Trail) -> None:
-    """Rows of exposures and own posts name one that was given; others name none, or what a record came from."""
+    """Check that rows of exposures and own posts name a given row; others name none, or a record's source."""
     exposures, own, holdings = case.inputs.exposures, case.inputs.own, case.inputs.holdings
     nowhere = np.full(own.post.shape, NONE)
     given: set[tuple[int, int, int, int]] = set()

@@ -1,4 +1,4 @@
-"""A small public in full swing, for the conformance checks: posts, shares, comments, notes, ratings, verdicts."""
+"""A small busy world for conformance checks: posts, shares, comments, notes, ratings, verdicts."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A server of chat completions on this machine, for tests and benchmarks: no model, no key, no network.
+"""A local chat completion server for tests and benchmarks: no model, no key, no network.
 
 It speaks OpenAI's protocol and answers as ``fake`` does: a pure function of what it was asked, whichever way an object
 was asked for. What it supports, how long it takes and how it fails can be chosen and changed while it runs. By itself::
@@ -288,7 +288,7 @@ class ChatServer:
 
 
 def name_of(body: Mapping[str, Any]) -> str:
-    """The name of the schema that is asked for; "contact" for questions of first contact; "" if there is none."""
+    """Return the name of the requested schema; "contact" for questions of first contact; "" if there is none."""
     wanted = body.get("response_format", {}).get("json_schema", {}).get("name")
     if wanted is None and body.get("tools"):
         wanted = body["tools"][0]["function"]["name"]

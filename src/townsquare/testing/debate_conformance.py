@@ -1,4 +1,4 @@
-"""The checks that every speaker, debater and judge of stance passes, and that anyone can run on their own."""
+"""Conformance checks of speakers, debaters and stance judges, for anyone's member."""
 
 from __future__ import annotations
 

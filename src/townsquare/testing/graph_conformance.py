@@ -1,4 +1,4 @@
-"""The check that every kind of follow graph passes, and that anyone can run on one of their own."""
+"""Conformance check of follow graphs, for anyone's graph."""
 
 from __future__ import annotations
 

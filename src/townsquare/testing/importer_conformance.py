@@ -1,4 +1,4 @@
-"""The check that every importer passes, and that anyone can run on one of their own."""
+"""Conformance check of importers, for anyone's importer."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The checks that every measure and every section of the report passes, and that anyone can run on their own."""
+"""Conformance checks of measures and of report sections, for anyone's member."""
 
 from __future__ import annotations
 

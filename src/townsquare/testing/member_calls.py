@@ -1,4 +1,4 @@
-"""Calling a member under check: its mistakes are told as breaches of its contract."""
+"""Call a member under check, and report its mistakes as breaches of its contract."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ class MemberUnderTest:
         return breach(self.family, self.name, got, allowed, do)
 
     def call(self, what: str, function: Callable[[], Given]) -> Given:
-        """What ``function`` returns; a mistake that it makes becomes a ContractError that says ``what`` did it."""
+        """Return what ``function`` returns; its mistakes become a ContractError that names ``what``."""
         return call_member(self.family, self.name, what, function)
 
     def _default_params(self) -> MemberParams:

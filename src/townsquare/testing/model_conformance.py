@@ -1,4 +1,4 @@
-"""The check that every language model passes, and that anyone can run on a member of their own."""
+"""Conformance check of language models, for anyone's model."""
 
 from __future__ import annotations
 

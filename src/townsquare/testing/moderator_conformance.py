@@ -1,4 +1,4 @@
-"""The check that every moderator passes, and that anyone can run on a moderator of their own."""
+"""Conformance check of moderators, for anyone's moderator."""
 
 from __future__ import annotations
 
@@ -82,7 +82,7 @@ def _check_review(
 
 
 def _check_lasting(test: MemberUnderTest, first: Columns, second: Columns) -> None:
-    """Posts that both reviews looked at got the same."""
+    """Check that posts in both reviews got the same result."""
     _, at, other = np.intersect1d(first["post"], second["post"], return_indices=True)
     for name in ("verdict", "confidence"):
         if not np.array_equal(first[name][at], second[name][other], equal_nan=True):

@@ -1,4 +1,4 @@
-"""The check that every note scorer passes, and that anyone can run on a note scorer of their own."""
+"""Conformance check of note scorers, for anyone's scorer."""
 
 from __future__ import annotations
 
@@ -124,7 +124,7 @@ def _pending(n: int) -> NoteScores:
 
 
 def _two_camps(rng: np.random.Generator, raters: int = 60, notes: int = 30) -> NoteRatings:
-    """Ratings by two camps: a third of the notes please both, a third one of them, a third nobody; two have none."""
+    """Return ratings by two camps: a third of the notes please both, a third one, a third neither; two have none."""
     rater, note = (each.ravel() for each in np.mgrid[:raters, : notes - 2])
     rated = rng.random(note.size) < 0.6
     rater, note = rater[rated], note[rated]

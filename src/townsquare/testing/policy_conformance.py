@@ -1,4 +1,4 @@
-"""The check that every policy passes, and that anyone can run on a policy of their own."""
+"""Conformance check of policies, for anyone's policy."""
 
 from __future__ import annotations
 
@@ -125,7 +125,7 @@ def _columns(chosen: ProposedActions, views: Views) -> dict[str, Array]:
 
 
 def _check_truth(test: MemberUnderTest, seed: int) -> None:
-    """The same world in which everything that was true is false makes nobody act otherwise."""
+    """Check that swapping true and false changes no action."""
     answers: list[Mapping[str, Array]] = []
     for turned in (False, True):
         made = busy_world(seed)

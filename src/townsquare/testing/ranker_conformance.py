@@ -1,4 +1,4 @@
-"""The check that every ranker passes, and that anyone can run on a ranker of their own."""
+"""Conformance check of rankers, for anyone's ranker."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The check that every text scorer passes, and that anyone can run on a scorer of their own."""
+"""Conformance check of text scorers, for anyone's scorer."""
 
 from __future__ import annotations
 

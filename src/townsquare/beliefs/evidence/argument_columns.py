@@ -1,4 +1,4 @@
-"""Columns of files of arguments, for banks and for samples that people labeled: one place for names and labels.
+"""Column names and side labels of argument files, for banks and for samples labeled by people.
 
 They go by the names of several collections: those of IBM's Argument Quality Ranking (``argument, topic, set, WA,
 MACE-P, stance_WA, stance_WA_conf``; Gretz and others 2019, arXiv:1911.11408), of key point analysis, of UKPConvArgRank,

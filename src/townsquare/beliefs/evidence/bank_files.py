@@ -1,4 +1,4 @@
-"""Argument banks from files: what can be said for and against one proposition, and how well.
+"""Argument banks from files: arguments for and against one proposition, with their strengths.
 
 A bank is a CSV, semicolon or tab file, or JSON lines, with one argument a row. Columns go by several names
 (:mod:`townsquare.beliefs.evidence.argument_columns`), so that collections of others load as they are.
@@ -129,7 +129,7 @@ def load_bank(name: str, statement: str = "", sides: Mapping[str, int] | None = 
 
 
 def _columns(table: Records, own: Mapping[str, int] | None = None) -> Sheet:
-    """What a bank is read for, and the columns that hold it; ``own`` are labels of sides beside the usual ones."""
+    """Return the sheet of a bank's columns; ``own`` adds labels of sides to the usual ones."""
     columns = (
         TEXT,
         Column(TOPIC[0], texts(), TOPIC[1:]),
@@ -176,7 +176,7 @@ def _bank(name: str, statement: str, sheet: Sheet, where: str) -> ArgumentBank:
 
 
 def _side(record: Record, column: str, own: Mapping[str, int] | None) -> int:
-    """+1 or -1; an argument without a side is refused, since nobody could hold it."""
+    """Return +1 or -1; refuse an argument without a side."""
     side = side_of(record, column, own)
     if side not in (1.0, -1.0):
         empty = not is_filled(record, column)

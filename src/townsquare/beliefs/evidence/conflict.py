@@ -1,4 +1,4 @@
-"""What conflict resolution takes: thresholds, and records with a polarity and a strength."""
+"""Checks of thresholds and records before conflict resolution."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``constant``: every claim whose strength nobody gave is equally strong. The baseline."""
+"""``constant``: every claim without a given strength has the same strength. The baseline."""
 
 from __future__ import annotations
 

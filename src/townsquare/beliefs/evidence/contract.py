@@ -1,4 +1,4 @@
-"""What extractors, embedders and strength judges take and give: the three families that make claims from posts."""
+"""Contracts of extractors, embedders and strength judges, which make claims from posts."""
 
 from __future__ import annotations
 
@@ -170,7 +170,7 @@ def strengths(judge: StrengthJudge, claims: Sequence[str], statements: Sequence[
 
 
 def check_found(name: str, claims: Found, n_messages: int, n_propositions: int) -> Found:
-    """What an extractor returned, if every claim has a message, a proposition, a polarity, a text and a fair strength.
+    """Return an extractor's claims if each has a message, a proposition, a polarity, a text and a valid strength.
 
     Raises
     ------

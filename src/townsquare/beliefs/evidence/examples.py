@@ -1,4 +1,4 @@
-"""Arguments whose side is known: what judges learn from about one proposition."""
+"""Arguments with a known side, from which judges learn about one proposition."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``embedded``: the arguments of a message, found by the words of each proposition's bank; no language model.
+"""``embedded``: find the arguments of a message by the words of each proposition's bank; no language model.
 
 A message is split into passages, one for each argument. A passage that is about no proposition gives no claim; one
 that is about several gives a claim for the one it is most about. Its polarity is stance toward that proposition.

@@ -1,4 +1,4 @@
-"""The fitted numbers that come with Townsquare: ``data/judges/*.npz`` and ``fitted.json``.
+"""Fitted weights that ship with Townsquare: ``data/judges/*.npz`` and ``fitted.json``.
 
 ``scripts/train_judges.py`` makes them. They hold hashed weights and no text of the data they were fitted on;
 ``fitted.json`` names the data, their licenses, and the topics, so that a report can say what the judges have seen.

@@ -1,4 +1,4 @@
-"""``given``: the claims that came with the data or were declared in the action, and no others."""
+"""``given``: only claims that came with the data or were declared in the action."""
 
 from __future__ import annotations
 

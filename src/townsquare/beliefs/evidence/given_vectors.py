@@ -1,4 +1,4 @@
-"""``given``: vectors from a file, made by whatever model its user trusts."""
+"""``given``: vectors from a file, made by a model of the user's choice."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``hashing``: word pairs and pieces of words, hashed to places of a vector; no model, no vocabulary.
+"""``hashing``: hash word pairs and character n-grams to vectors; no model, no vocabulary.
 
 Weinberger and others 2009, "Feature hashing for large scale multitask learning". It finds texts that share words, such
 as light paraphrases and copies; a paraphrase in other words it does not find.

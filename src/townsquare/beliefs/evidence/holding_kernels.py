@@ -32,7 +32,7 @@ _SELF, _PEER = int(Origin.SELF) << ORIGIN_SHIFT, int(Origin.PEER) << ORIGIN_SHIF
 
 
 def origin_of(flags: Byte) -> Byte:
-    """:class:`townsquare.core.schema.Origin` of each record.
+    """Return the :class:`townsquare.core.schema.Origin` of each record.
 
     >>> origin_of(np.array([HELD | ACTIVE | 2 << ORIGIN_SHIFT], np.uint8)).tolist()
     [2]
@@ -139,7 +139,7 @@ def _find(claim: Int32, lo: int, hi: int, wanted: int) -> int:
 
 @nb.njit(cache=True)
 def _nearest_active(i: int, x: int, threshold: float, claims: Claims, records: HeldRecords) -> int:
-    """Where the nearest active near-duplicate of claim ``x`` stands; the one made first of equals; -1 if none."""
+    """Return the row of the nearest active near-duplicate of claim ``x``, the earliest of equals; -1 if none."""
     best, best_similarity = -1, -2.0
     for e in range(claims.near_indptr[x], claims.near_indptr[x + 1]):
         similarity = claims.near_similarity[e]

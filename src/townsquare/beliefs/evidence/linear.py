@@ -71,7 +71,7 @@ def predict(model: Weights, features: Rows) -> Float:
 
 
 def quantize(slope: Float) -> tuple[npt.NDArray[np.int8], float]:
-    """Weights as signed bytes and the size of one unit.
+    """Return weights as signed bytes and the size of one unit.
 
     >>> quantize(np.array([0.5, -1.0]))
     (array([  64, -127], dtype=int8), 0.007874015748031496)

@@ -1,4 +1,4 @@
-"""Near-duplicates among claims, found once for all agents: pairs of one proposition and polarity by cosine.
+"""Near-duplicate claims: pairs of one proposition and polarity by cosine, computed once for all agents.
 
 Vectors are kept in single precision. A matrix product screens; what comes near the threshold is computed again in
 double precision from left to right, so that the cosine does not depend on the number of threads or the library.
@@ -73,7 +73,7 @@ def _cosines(left: Float32, right: Float32, row: Int64, column: Int64, out: Floa
 
 
 def cosines(vectors: npt.ArrayLike, first: npt.ArrayLike, second: npt.ArrayLike) -> Float:
-    """Cosine of rows ``first`` and ``second`` (p,) of ``vectors`` (n, d), each in [-1, 1]; 0 where a row has no length.
+    """Return cosines of rows ``first`` and ``second`` (p,) of ``vectors`` (n, d), in [-1, 1]; 0 for a zero row.
 
     >>> cosines([[1.0, 0.0], [1.0, 0.0], [0.0, 2.0]], [0, 0], [1, 2]).tolist()
     [1.0, 0.0]

@@ -1,4 +1,4 @@
-"""Texts as sparse rows: words, word pairs and pieces of words, hashed to places (Weinberger and others 2009).
+"""Texts as sparse rows of hashed words, word pairs and character n-grams (Weinberger and others 2009).
 
 A hash needs no vocabulary, so that fitted numbers can be shipped without any text they came from. The hash is CRC-32:
 the same in every process.

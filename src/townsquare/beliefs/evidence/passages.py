@@ -1,4 +1,4 @@
-"""Passages: sentences that continue one another are one argument, so that one argument gives one claim.
+"""Passages: join sentences that continue one another, so that one argument gives one claim.
 
 A linear model says of two adjacent sentences whether the second goes on with the first. It was fitted to tell
 adjacent sentences of one crowd-written argument from the last and first sentence of two arguments on the same topic.

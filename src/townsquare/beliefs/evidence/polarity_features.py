@@ -1,4 +1,4 @@
-"""What the polarity judge sees of an argument: hashed words in the frame of the proposition, and counts of valence.
+"""Features of the polarity judge: hashed words in the frame of the proposition, and counts of valence.
 
 Features come in two frames. As they stand they are for or against *doing* it ("we should not"); times the direction of
 the proposition they are for or against its *subject* ("is cruel"), and so say the opposite under "ban" and "adopt".

@@ -1,4 +1,4 @@
-"""What a proposition would do to what: "We should ban X" is against X, so that praise of X speaks against it.
+"""Direction of a proposition toward its subject: "We should ban X" is against X, so praise of X speaks against it.
 
 Two signs carry what judges learn on some propositions over to others. The **direction** says whether who is for the
 proposition is for its subject; **coercion** says whether it would forbid or compel (+1) or lift a rule (-1).
@@ -62,7 +62,7 @@ def read_proposition(statement: str) -> Frame:
 
 
 def _sign(terms: list[str], at: int) -> int:
-    """-1 for a word that turns the proposition against its subject, +1 for one that furthers it, else 0."""
+    """Return -1 for a word that turns the proposition against its subject, +1 for one that furthers it, else 0."""
     known, word = word_lists(), terms[at]
     if word in known["negations"] or word in known["harms"]:
         return -1

@@ -1,4 +1,4 @@
-"""Relevance: whether a passage is about a proposition at all, by the words of its bank. It says nothing of sides.
+"""Relevance: whether a passage is about a proposition, by the words of its bank, whatever its side.
 
 A word speaks for a topic by how much more often it stands in the topic's arguments than in arguments at large
 (the log of the ratio, from 0 to 4). A passage is relevant by the sum over its distinct words divided by the root of
@@ -48,7 +48,7 @@ def topic_words(statement: str, bank: Examples = NO_EXAMPLES) -> Float:
 
 
 def content(text: str) -> list[int]:
-    """Places of the distinct stems of the words of a text that say what it is about, in order of first appearance.
+    """Return slots of the distinct stems of a text's content words, in order of first appearance.
 
     >>> len(content("The tax on sugar is a tax.")), content("It is what it is.")
     (2, [])

@@ -1,4 +1,4 @@
-"""What an agent has at hand when it speaks: the strongest of its active records (seeds, section 3.1, Compose response).
+"""Retrieve an agent's strongest active records when it speaks (seeds, section 3.1, Compose response).
 
 The k slots are shared in proportion to how many active records are for and against, so that retrieval follows the
 evidence and not the stance. The paper rounds k₊ = round(k n₊ / (n₊ + n₋)) without saying what becomes of halves; here

@@ -1,4 +1,4 @@
-"""What turns a word around: a negation, a shifter before it, or that it is said of the action and not of the subject.
+"""Scopes that turn a word around: negation, a shifter before it, or the action rather than the subject.
 
 "Banning it would lead to chaos" is bad of the ban, so good of what would be banned. Three signs a token say so; they
 are read off from fixed windows, since no parser is at hand.

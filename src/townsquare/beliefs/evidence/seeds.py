@@ -1,4 +1,4 @@
-"""Seed records: which arguments of a bank an agent starts with, so that they add up to a stance it should have.
+"""Seed records: choose the arguments of a bank that add up to an agent's starting stance.
 
 The seeds are the prior of the Belief Engine (section 3.1): no intercept stands beside them, so a target can only be met
 as far as their number, their strengths and the anchoring let it. Ten records at a = 0.20 reach 0.72 at most. What was
@@ -102,7 +102,7 @@ def choose_seeds(
 def check_bank(
     polarity: npt.ArrayLike, strength: npt.ArrayLike, where: str = "argument bank"
 ) -> tuple[npt.NDArray[np.int8], Float]:
-    """The columns of one proposition's arguments, if each has a polarity and a strength and neither side is empty.
+    """Return the columns of a proposition's arguments if each has polarity and strength and both sides occur.
 
     Raises
     ------
@@ -131,7 +131,7 @@ def check_number(number: int, size: int, where: str = "argument bank") -> None:
 
 @nb.njit(cache=True, error_model="numpy")
 def _choose(amounts: Float, target: float, chosen: Int64) -> None:
-    """Fill ``chosen`` with places in ``amounts``, which is in the agent's own order."""
+    """Fill ``chosen`` with rows of ``amounts``, which is in the agent's own order."""
     n, m = chosen.shape[0], amounts.shape[0]
     wanted = log_odds_at(target, 1.0, STANCE_MARGIN)
     used = np.zeros(m, np.bool_)
@@ -187,7 +187,7 @@ def choose_for_many(
     prior_scale: float = 1.0,
     where: str = "argument bank",
 ) -> Int64:
-    """:func:`choose_seeds` for n agents: ``target`` (n,), ``keys`` (n, m) uint64 draws that order the bank for each.
+    """Run :func:`choose_seeds` for n agents: ``target`` (n,), ``keys`` (n, m) uint64 draws that order the bank.
 
     ``anchoring`` is one number, or (n,).
 

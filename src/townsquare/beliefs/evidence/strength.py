@@ -1,4 +1,4 @@
-"""``embedded``: how convincing an argument is, by a linear model of crowd ratings of argument quality.
+"""``embedded``: rate how convincing an argument is, by a linear model of crowd ratings of argument quality.
 
 It rates the writing of an argument and its bearing on the proposition: a weak guide to how much it should move a
 reader. ``docs/judges.md`` says how weak.
@@ -61,7 +61,7 @@ def strength_rows(blocks: StrengthBlocks, mean: Float, spread: Float) -> Rows:
 
 
 def estimate(claims: Sequence[str], statements: Sequence[str], params: Params) -> Float:
-    """As :func:`judge_strength`."""
+    """Return strengths by :func:`judge_strength`."""
     return judge_strength(claims, statements)
 
 

@@ -1,4 +1,4 @@
-"""What the strength judge sees of an argument: length, care in writing, reasons and hedges, bearing on the proposition.
+"""Features of the strength judge: length, form, reasons and hedges, overlap with the proposition.
 
 It sees neither polarity nor who speaks. Raters of the training data score one side of a topic higher than the other;
 a judge that knew the side would score better on that data and would tilt every debate toward that side.

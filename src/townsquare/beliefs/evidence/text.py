@@ -1,4 +1,4 @@
-"""Messages as words and sentences: normal forms that every judge shares.
+"""Split messages into words and sentences, in normal forms that all judges share.
 
 No tagger and no parser: regular expressions for English, which the judges read. Everything here is a pure function of
 the text.
@@ -43,7 +43,7 @@ class Span(NamedTuple):
 
 
 def normalize(text: str) -> str:
-    """Lower case, straight apostrophes, and contractions written out, so that every negation is the word ``not``.
+    """Return lower case, straight apostrophes and contractions written out, so that negation is the word ``not``.
 
     >>> normalize("It’s cruel: we shouldn't, and can't.")
     'it cruel: we should not, and can not.'

@@ -1,4 +1,4 @@
-"""``transformer``: argument strength by a fine-tuned DeBERTa-v3 regressor, as in the paper (seeds, section 3.1).
+"""``transformer``: rate argument strength by a fine-tuned DeBERTa-v3 regressor (seeds, section 3.1).
 
 An extra: ``pip install 'townsquare[quality]'`` brings torch and transformers, which are imported only here, and only
 when they are used. No weights come with Townsquare. :func:`fine_tune` makes a model from a base model (the paper's is
@@ -197,7 +197,7 @@ def _encode(tokenizer: Any, statements: Sequence[str], texts: Sequence[str], lon
 
 
 def _libraries() -> tuple[ModuleType, ModuleType]:
-    """torch and transformers, imported when they are first used."""
+    """Import torch and transformers when they are first used."""
     try:
         return library("torch", "strength: transformer"), library("transformers", "strength: transformer")
     except ImportError as error:

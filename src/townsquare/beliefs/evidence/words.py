@@ -1,4 +1,4 @@
-"""What the embedded judges know about words: the lists of ``data/judges/words.yaml`` and how good a word sounds.
+"""Word lists of the embedded judges (``data/judges/words.yaml``) and the valence of words.
 
 The lists were written for this project. Words that they do not hold take half their value in VADER's lexicon (Hutto and
 Gilbert 2014, MIT license), clipped to [-1, 1]: tone alone is no stance, but "cruel" speaks against whatever it is

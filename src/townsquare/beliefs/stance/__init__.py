@@ -1,1 +1,1 @@
-"""Text scorers: what stands in for a stance where a post declares none."""
+"""Text scorers: estimate a stance where a post declares none."""

@@ -1,4 +1,4 @@
-"""What a text scorer takes and gives."""
+"""Contract of text scorers."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``vader``: the tone of a text, which the SimSwarm preset takes for a stance.
+"""``vader``: the tone of a text, which the SimSwarm preset uses as its stance.
 
 Source: Hutto and Gilbert (2014), "VADER: a parsimonious rule-based model for sentiment analysis of social media text",
 ICWSM; its compound score is what SimSwarm uses. It is **tone, not stance**: it knows English words and no proposition.
@@ -29,7 +29,7 @@ def analyzer() -> SentimentIntensityAnalyzer:
 
 
 def score_text(text: str) -> float:
-    """The compound score of one text in [-1, 1], to four decimals; 0.0 for a text without any word of the lexicon.
+    """Return the compound score of a text in [-1, 1], to four decimals; 0.0 without any word of the lexicon.
 
     >>> score_text("I love this, it is wonderful!") > 0.5
     True

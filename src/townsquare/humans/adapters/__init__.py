@@ -1,1 +1,1 @@
-"""Readers of human trajectories, one file a form of data; each gives :class:`townsquare.humans.trajectories.Row`."""
+"""Readers of human trajectories, one file per format; each gives :class:`townsquare.humans.trajectories.Row`."""

@@ -1,4 +1,4 @@
-"""``mapped``: trajectories from any tables whose columns a mapping file names."""
+"""``mapped``: read trajectories from tables whose columns a mapping file names."""
 
 from __future__ import annotations
 

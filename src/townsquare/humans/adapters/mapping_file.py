@@ -1,4 +1,4 @@
-"""What the columns of human data mean: a mapping file, in YAML.
+"""Mapping files: the meaning of the columns of human data, in YAML.
 
 ::
 

@@ -1,4 +1,4 @@
-"""``plain``: trajectories in files of Townsquare's own form, as CSV or JSON lines.
+"""``plain``: read trajectories in Townsquare's own format, as CSV or JSON lines.
 
 A CSV has one row a received message, in order, with the columns
 

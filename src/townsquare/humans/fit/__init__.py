@@ -1,1 +1,1 @@
-"""Belief rules fitted to people and tested on people left out."""
+"""Fit belief rules to people and test them on held-out people."""

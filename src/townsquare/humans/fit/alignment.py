@@ -1,4 +1,4 @@
-"""Groups by how a person's movement goes with the evidence it received (Table A4).
+"""Group people by whether they moved with the evidence they received (Table A4).
 
 They are made from the outcome: a profile fitted to a group says how its movement could come about, and predicts nobody.
 """

@@ -1,4 +1,4 @@
-"""Baselines that every fit is shown beside; each is fitted on the training folds alone.
+"""Baselines for every fit, each fitted on the training folds alone.
 
 ``no_change``: the initial stance. ``prior_only``: the rule ``log_odds`` with u = 0, so a·ln((1 + S₀)/(1 − S₀)) with a
 fitted, and no evidence at all. ``linear``: S₀ + β E, E the signed net evidence (appendix E), not clipped.

@@ -1,4 +1,4 @@
-"""Profiles of the groups of Table A4, held out as everything else: Tables 1, A6 and A7."""
+"""Held-out profiles of the groups of Table A4: Tables 1, A6 and A7."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ def group_rows(
 
 
 def _held_out(spans: Spans, setup: Setup, square: Float, held_out: HeldOut, member: Bool) -> dict[str, Float]:
-    """Rule and baselines fitted to the members outside each fold; where there are none, the profile for all and NaN."""
+    """Predict members by rule and baselines fitted to other folds; by the profile for all, or NaN, without others."""
     own = {RULE: held_out.predicted[RULE].copy(), **{name: np.full(member.size, math.nan) for name in BASELINES}}
     for number, chosen in enumerate(held_out.chosen):
         train, test = member & (held_out.fold != number), member & (held_out.fold == number)
@@ -105,7 +105,7 @@ def _rmse(predictions: Float, final: Float, member: Bool) -> float:
 
 
 def robustness(split: str, final: Float, held_out: HeldOut, predictions: Float) -> Robustness:
-    """Table A7 for one kind of folds; ``predictions`` is from :func:`group_rows`."""
+    """Return Table A7 for one kind of folds; ``predictions`` is from :func:`group_rows`."""
     errors = np.stack(
         [predictions - final, held_out.predicted["prior_only"] - final, held_out.predicted[RULE] - final], axis=1
     )

@@ -1,4 +1,4 @@
-"""How evidence is read from received messages: every choice of ``townsquare fit`` that comes before the fit."""
+"""Options for reading evidence from received messages, before a fit."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Fitting the two numbers of a rule: the best cell of a grid, or continuous search from there; and held-out folds."""
+"""Fit the two settings of a rule by grid or continuous search, and predict held-out folds."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def square_errors(spans: Spans, setup: Setup) -> Float:
 
 
 def choose(spans: Spans, setup: Setup, square: Float, rows: Bool) -> tuple[float, float]:
-    """x and y with the least error over some stretches."""
+    """Return x and y with the least error over some stretches."""
     start = setup.grid.cell(best_cell(square, rows))
     return refine(spans, setup, rows, start) if setup.continuous else start
 

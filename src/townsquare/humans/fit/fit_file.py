@@ -1,4 +1,4 @@
-"""A fit as a file, and what it says of other people: ``fit.json``, ``--apply``."""
+"""Write a fit to ``fit.json``, read it, and apply it to other people (``--apply``)."""
 
 from __future__ import annotations
 

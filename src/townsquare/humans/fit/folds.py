@@ -1,4 +1,4 @@
-"""Held-out folds: whole conversations, or whole topics, never parts of one."""
+"""Held-out folds of whole conversations or whole topics."""
 
 from __future__ import annotations
 

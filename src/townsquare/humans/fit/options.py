@@ -1,4 +1,4 @@
-"""Everything that decides a fit beside the data, in one frozen model; kept with the fit."""
+"""All options of a fit, stored with the fit."""
 
 from __future__ import annotations
 
@@ -25,5 +25,5 @@ class FitOptions(MemberParams):
 
     @property
     def thresholds(self) -> Thresholds:
-        """From where a change is one, and evidence says something."""
+        """Return the thresholds of change and of net evidence."""
         return Thresholds(self.stable, self.weak)

@@ -1,4 +1,4 @@
-"""A pair of numbers for each person, by partial pooling: people differ, but come from one population.
+"""Individual parameters by partial pooling: people differ, but come from one population.
 
 Each person has a cell of the grid. Over cells, counted by their place in the grid, the population is a normal
 distribution cut off at the grid's edges; given the cell, what the person held at the end of a stretch is the rule's
@@ -114,7 +114,7 @@ def predict_new(predicted: Float, population: Population) -> Float:
 
 
 def predict_next(predicted: Float, square: Float, person: Int64, population: Population) -> tuple[Float, Bool]:
-    """What is expected of each stretch from the person's stretches before it, and whether there were any; (k,) each.
+    """Return each stretch's expectation from the person's earlier ones, and whether there were any; (k,) each.
 
     Rows of one person stand in order.
     """

@@ -1,4 +1,4 @@
-"""What a rule says where each person ends, under any values of its two fitted numbers.
+"""Predict final stances by a rule, for any values of its two fitted settings.
 
 Every registered rule can be asked. Its ``step`` is called message by message (:mod:`townsquare.humans.fit.stepped`);
 a rule that has a compiled :class:`~townsquare.beliefs.contract.Replay` of the same steps is asked by that. The public

@@ -1,4 +1,4 @@
-"""Human data made ready for a fit: controls apart, messages judged, stretches laid out."""
+"""Prepare human data for a fit: set controls apart, judge messages, lay out intervals between readings."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Fits as profiles that a run can use: ``townsquare run … --set beliefs.profiles=FILE``.
+"""Write fits as profiles for runs: ``townsquare run … --set beliefs.profiles=FILE``.
 
 A CSV with the columns ``profile,u,a,share`` (for rules with other numbers, the names of their settings instead of u and
 a); shares sum to 1. One row for one profile; one a group, with the groups' shares; or, for people, one a cell of the

@@ -1,4 +1,4 @@
-"""What kernels read of people and their evidence streams, whole or step by step."""
+"""Arrays of people and their evidence streams for compiled replays, whole or from reading to reading."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def answers(people: Trajectories) -> tuple[Int64, Float, Int64]:
 
 
 def by_step(people: Trajectories, stream: Stream) -> Spans:
-    """Each person from one reading to the next; the start of each stretch is what the person said, not a prediction.
+    """Return stretches from one reading to the next; each starts at the person's answer, not at a prediction.
 
     A record that an earlier stretch brought and a later one put out counts negative there, as it does in the sum.
     """
@@ -76,7 +76,7 @@ def take(rows: Replayed, at: Int64) -> Replayed:
 
 
 def net_evidence(rows: Replayed) -> Float:
-    """E = Σ p s of each start's events, (n,)."""
+    """Return E = Σ p s of each start's events, (n,)."""
     owner = owners(rows.indptr)
     evidence = rows.sign * rows.polarity * rows.strength
     return np.bincount(owner, evidence, minlength=rows.initial.size).astype(np.float64)  # without events, whole numbers

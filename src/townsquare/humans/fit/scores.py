@@ -1,4 +1,4 @@
-"""How far predictions are off, with intervals: Student's t over folds, and a bootstrap over conversations."""
+"""Errors of predictions with 95% CIs: Student's t over folds, and a bootstrap over conversations."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A belief rule's own ``step``, called on what people received: one message a step, as a run would show it.
+"""Replay people by a rule's own ``step``, one message per step, as a run would show it.
 
 Each message is new, of label weight 1, without likes, and comes from an author whom the person met in this data alone;
 own posts are left out. What an author holds is not known: the stance of the message stands for it. A record that came

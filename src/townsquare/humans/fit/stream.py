@@ -1,4 +1,4 @@
-"""The evidence stream of each person: what was taken in, in order, and what a stronger near-duplicate put out again."""
+"""Evidence stream of each person: accepted claims in order, and claims that a stronger near-duplicate replaced."""
 
 from __future__ import annotations
 
@@ -99,7 +99,7 @@ def _filtered(people: Trajectories, claims: Claims, choice: EvidenceChoice) -> C
 
 
 def _resolved(claims: Claims, indptr: Int64, choice: EvidenceChoice) -> tuple[Bool, Int64]:
-    """Which claims became active, and which one each replaced (-1 for none), by appendix B; some vectors at a time."""
+    """Return which claims became active, and the claim that each replaced (-1 for none), by appendix B."""
     embedder, theta = registry.get("embedder", choice.embedder), theta_of(choice)
     check_theta(theta)
     vectors = Vectors(embedder, embedder.params())

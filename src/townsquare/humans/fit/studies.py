@@ -1,4 +1,4 @@
-"""Several fits to the same people: one after the other, or side by side on a cluster."""
+"""Fit several rules to the same people, one by one or on a cluster."""
 
 from __future__ import annotations
 

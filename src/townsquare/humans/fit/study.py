@@ -1,4 +1,4 @@
-"""A whole fit: rule and baselines held out, the profile for all, groups, people, and what the data cannot tell."""
+"""A complete fit: held-out rule and baselines, one profile for all, groups, individuals, and identification."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ class Study(NamedTuple):
 
     @property
     def rmse_of_cells(self) -> Float:
-        """(X, Y) RMSE of every cell over all stretches."""
+        """Return (X, Y) RMSE of every cell over all stretches."""
         square = (self.predicted - self.ready.spans.final[:, None]) ** 2
         return np.asarray(np.sqrt(square.mean(axis=0)).reshape(self.setup.grid.shape))
 

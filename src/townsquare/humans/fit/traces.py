@@ -1,4 +1,4 @@
-"""Replays of single people, event by event (Figure 5)."""
+"""Replays of individual people, event by event (Figure 5)."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ class Trace(NamedTuple):
 
 
 def traces_of(study: Study) -> list[Trace]:
-    """A person of each group that has any with at least three events: the one with the median error of its group."""
+    """Return the trace of each group's person of median error, among people with at least three events."""
     people, stream = study.ready.people, study.ready.stream
     spans = whole(people, stream)
     events = np.diff(spans.rows.indptr)

@@ -36,7 +36,7 @@ class Certainty(NamedTuple):
 
 
 def on_grid(square: Float, group: Int64, grid: Grid, seed: int) -> Certainty:
-    """Intervals by a bootstrap over conversations; ``square`` is (k, cells), ``group`` (k,) codes of conversations."""
+    """Return CIs by a bootstrap over conversations; ``square`` is (k, cells), ``group`` (k,) conversation codes."""
     sums, counts = sums_by(square, group)
     cells = np.argmin(resampled(counts.size, seed) @ sums, axis=1)
     at_x, at_y = cells // len(grid.y), cells % len(grid.y)
@@ -48,7 +48,7 @@ def on_grid(square: Float, group: Int64, grid: Grid, seed: int) -> Certainty:
 
 
 def beyond_grid(spans: Spans, setup: Setup, point: tuple[float, float], group: Int64, seed: int) -> Certainty:
-    """Intervals at an optimum found by continuous search, in the logarithms of the numbers where they are above 0.
+    """Return CIs at a continuous optimum, in logarithms of the numbers where they are above 0.
 
     Rules whose error jumps with a number (``abrupt``) have no curvature: theirs are those of the grid.
     """

@@ -1,1 +1,1 @@
-"""Judges of arguments held against what people labeled."""
+"""Judges of arguments compared with labels by people."""

@@ -1,4 +1,4 @@
-"""Samples of arguments that people labeled, with a topic, a side and perhaps a rating: what judges are measured on."""
+"""Samples of arguments labeled by people with topic, side and, where given, a rating."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The three ways in which a report judges: as shipped, refitted within topics, refitted on other topics."""
+"""Evaluate judges in three ways: as shipped, refitted within topics, refitted on other topics."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class Judged(NamedTuple):
 
 
 def as_shipped(table: ArgumentTable, units: Units, banks: Mapping[str, Examples]) -> Judged:
-    """By the shipped numbers, and a bank where one is given."""
+    """Judge by the shipped numbers, and a bank where one is given."""
     known = fitted()
     score = general_scores(units.blocks)
     rows = strength_rows(units.strength, known.strength_mean, known.strength_spread)
@@ -46,7 +46,7 @@ def as_shipped(table: ArgumentTable, units: Units, banks: Mapping[str, Examples]
 
 
 def held_out(table: ArgumentTable, units: Units) -> Judged:
-    """By models fitted on the other topics of the table; relevance by the words of the topic."""
+    """Judge by models fitted on the other topics of the table; relevance by the words of the topic."""
     topic = np.asarray(table.topic, np.object_)[units.row]
     is_whole = np.arange(units.row.size) < len(table.text)
     score, strength = np.zeros(units.row.size), np.full(units.row.size, np.nan)
@@ -59,7 +59,7 @@ def held_out(table: ArgumentTable, units: Units) -> Judged:
 
 
 def _found(table: ArgumentTable, units: Units, banks: Mapping[str, Examples]) -> tuple[Bool, Float]:
-    """Which units are relevant to their topic, (u,); for each row the share of texts on other topics that would be."""
+    """Return which units are relevant, (u,), and by row the share of texts on other topics that would be."""
     relevant, off_topic = np.zeros(units.row.size, np.bool_), np.full(len(table.text), np.nan)
     for topic in table.topics:
         here, bank = _units_of(table, units, topic), banks.get(topic, NO_EXAMPLES)
@@ -69,7 +69,7 @@ def _found(table: ArgumentTable, units: Units, banks: Mapping[str, Examples]) ->
 
 
 def in_topic(table: ArgumentTable, units: Units, general: Float | None) -> Judged:
-    """By models fitted on four fifths of the table, the fold of a text being drawn by a hash of it.
+    """Judge by models fitted on four fifths of the table, with folds drawn by a hash of the text.
 
     The bank's model starts from the shipped general one on topics which that has not met; on others from ``general``,
     scores of models fitted on the other topics of the table; on those of a table of one topic, from nothing.
@@ -140,7 +140,7 @@ def _relevant(units: Units, which: Int64, topic: str, bank: Examples) -> Bool:
 
 
 def _try_others(table: ArgumentTable, units: Units, topic: str, bank: Examples, off_topic: Float) -> None:
-    """Share of texts on other topics that would give a claim on this one; texts are taken evenly over the table."""
+    """Write the share of texts on other topics that give a claim on this topic, sampled evenly over the table."""
     here = table.rows(topic)
     others = np.setdiff1d(np.arange(len(table.topic)), here).tolist()
     if not others:

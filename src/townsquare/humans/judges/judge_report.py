@@ -1,4 +1,4 @@
-"""``check judge``: how the embedded judges do on a file of arguments that people labeled.
+"""``check judge``: compare the embedded judges with arguments labeled by people.
 
 Three methods. **as shipped** uses the fitted numbers as they come, which may have been fitted on the very topics of the
 file: the report says on which. **in-topic** refits within the file, in five folds: each argument is judged by models

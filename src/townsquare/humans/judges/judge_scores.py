@@ -1,4 +1,4 @@
-"""How well judges agree with people: the measures of Table A3 (seeds, appendix D), and what needs no judge at all."""
+"""Agreement of judges with people: the measures of Table A3 (seeds, appendix D), and baselines."""
 
 from __future__ import annotations
 
@@ -138,7 +138,7 @@ def spearman(first: Float, second: Float) -> float:
 
 
 def baselines(table: ArgumentTable) -> dict[str, Verdicts]:
-    """Majority, sentiment and length, each as favorable as it can be: they look at the file's own sides.
+    """Return majority, sentiment and length baselines, each at its best: they use the file's own sides.
 
     ``majority`` says the more frequent side of each topic. ``sentiment`` says the sign of VADER's tone, and as strength
     its value. ``length`` says for texts longer than the topic's median the side that is more frequent among them,

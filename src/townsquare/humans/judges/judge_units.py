@@ -1,4 +1,4 @@
-"""Texts and their passages with their features, read once for all methods of a report."""
+"""Features of texts and their passages, computed once for all methods of a report."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A sample of what was written in a run, for people to label: what judges are measured on (``check judge``)."""
+"""Sample texts of a run for people to label (``check judge``)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Thresholds of an embedder, measured on paraphrase pairs: how often "near-duplicate" is right, and how many it finds.
+"""Calibrate an embedder's thresholds on paraphrase pairs: precision and recall of "near-duplicate".
 
 A file has one argument a row with a paraphrase of it, and perhaps a near miss: a text in much the same words that says
 something else. Pairs of one row are paraphrases; any other two texts of one topic and side, and each argument with its
@@ -100,7 +100,7 @@ def bundled_pairs() -> Path:
 
 
 def read_pairs(path: Path) -> Pairs:
-    """Every pair of a file with the columns topic, side, text, paraphrase and, where there, near_miss, kind, split.
+    """Read pairs from the columns topic, side, text, paraphrase and, where present, near_miss, kind, split.
 
     ``split`` is ``calibrate`` or ``held out``. Without it, every other topic is held out.
 

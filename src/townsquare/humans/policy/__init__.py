@@ -1,1 +1,1 @@
-"""The embedded policy fitted to people, and held against them."""
+"""Fit the embedded policy to people and compare it with them."""

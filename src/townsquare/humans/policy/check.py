@@ -1,4 +1,4 @@
-"""``check policy``: the embedded policy beside the people of a study, gpt-4o's agents of them, and other people."""
+"""``check policy``: compare the embedded policy with the people of a study, gpt-4o agents of them, and other people."""
 
 from __future__ import annotations
 
@@ -158,7 +158,7 @@ def _summed(
 def _spread(
     panel: Panel, pairs: Sequence[tuple[Bool, Rows]], alone: Sequence[Bool], ends: tuple[float, float]
 ) -> dict[str, Compared]:
-    """How far several sets are from some of the people each, with the quantiles ``ends``; the value of ``alone``.
+    """Summarize distances of several sets to some people each, by quantiles ``ends``, and the value of ``alone``.
 
     ``closer`` is the share of pairs in which gpt-4o's agents of those people are further.
     """
@@ -177,7 +177,7 @@ def _spread(
 
 
 def _held_out(panel: Panel, repeats: int, seed: int, *, posts_too: bool) -> list[tuple[Bool, Rows]]:
-    """For each half of the people: agents of fits to the other half, each post by a fit that has not seen it."""
+    """Simulate agents for each half of the people by fits to the other half that have not seen the post."""
     covariates = covariates_of(panel)
     out: list[tuple[Bool, Rows]] = []
     seen = 0

@@ -1,4 +1,4 @@
-"""What posts differ by under the statistical policy: coefficients fitted to how many people did what to each post.
+"""Effects of post content under the statistical policy, fitted to how many people took each action on each post.
 
 The observed part of the logit of kind k on post j is base_k + plausibility_k (p_j - 0.5) + attention ln(n_j / 15) +
 appeal . f_j, the last not for notes. Ridge regression on the mean chance over people (:mod:`policy_crowd`): one number,

@@ -1,4 +1,4 @@
-"""How people differ under the statistical policy: activity, silence and tastes, estimated from how much each did.
+"""Differences between people under the statistical policy: activity, lurkers and tastes, estimated from counts.
 
 An agent of activity a and taste x for a kind does that kind with chance logistic(ln a + x + eta), eta being the rest of
 the logit (docs/policies.md). Over people, a is 0 with chance ``lurkers`` and else Gamma with mean 1/(1 - lurkers), so
@@ -59,7 +59,7 @@ class Crowd(NamedTuple):
 
 
 def fit_crowd(counts: Float, offsets: Float, start: tuple[Crowd, Float] | None = None) -> tuple[Crowd, Float]:
-    """The crowd that most likely does as much as these people did, with weak priors on all that makes people differ.
+    """Return the most likely crowd for these counts, with weak priors on all individual differences.
 
     Given activity and tastes, how often a person did each kind is all there is to know about them, so this is exact.
     Priors, on unbounded scales: ln shape normal (0, 1.5); log odds of silence within its range normal (-0.5, 1.5);
@@ -101,7 +101,7 @@ def _crowd(at: Float, kinds: int) -> Crowd:
 
 
 def _log_likelihood(counts: Float, cost: Float, crowd: Crowd, bases: Float) -> Float:
-    """Of each row of counts, but for a constant, (n,)."""
+    """Return the log likelihood of each row of counts, up to a constant, (n,)."""
     activity = crowd.log_activity()
     total = np.zeros((counts.shape[0], activity.size))
     for k in range(counts.shape[1]):
@@ -114,6 +114,6 @@ def _log_likelihood(counts: Float, cost: Float, crowd: Crowd, bases: Float) -> F
 
 
 def _log_mean_exp(values: Float) -> Float:
-    """Over the last axis; SciPy's own does more and takes most of the time of a fit."""
+    """Return the log mean exp over the last axis; SciPy's own takes most of the time of a fit."""
     top = values.max(-1)
     return np.asarray(top + np.log(np.exp(values - top[..., None]).mean(-1)))

@@ -1,4 +1,4 @@
-"""What people did to the posts of fixed feeds: a folder in the form of MOSAIC's human study.
+"""Actions of people on fixed feeds, from a folder in the format of MOSAIC's human study.
 
 ``submissions.json`` lists everybody, also who did nothing. ``human_actions_rule_parsed.csv`` has a row an action
 (``submission``, ``action``, ``post_id``); ``feed_posts.csv`` a row a post (``post_id``, ``feed``, ``text``, and where
@@ -99,7 +99,7 @@ class Panel:
 
     @property
     def shown(self) -> Float:
-        """(J,): how many posts stand in the feed of each post."""
+        """Return (J,) how many posts the feed of each post has."""
         return np.bincount(self.feed)[self.feed].astype(np.float64)
 
 
@@ -151,7 +151,7 @@ def _people(path: Path) -> tuple[str, ...]:
 def _actions(
     path: Path, known: dict[str, dict[str, int]], left_out: list[str], *, skip_bad: bool, lenient: bool = False
 ) -> Bool:
-    """(N, J, 4); ``lenient`` drops what agents did beyond the four kinds, and counts it."""
+    """Return (N, J, 4) actions; ``lenient`` drops agents' other kinds of action, and counts them."""
     columns = [Column(name, partial(_place, known=rows), needed=True) for name, rows in known.items()]
     sheet = read_columns(read_csv(path), columns, strict=False, least="at least one action")
     did = np.zeros((len(known["submission"]), len(known["post_id"]), len(KINDS)), np.bool_)

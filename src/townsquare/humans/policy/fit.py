@@ -1,4 +1,4 @@
-"""``fit-policy``: the statistical policy fitted to people, with a penalty chosen on people and posts not seen."""
+"""``fit-policy``: fit the statistical policy to people, with a penalty chosen on held-out people and posts."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Fits that have seen neither the people nor the posts on which they are judged.
+"""Fits for held-out people and posts.
 
 Each repeat cuts people into random halves and posts into five random folds, in each of which feeds and false posts have
 about their share. For each half and fold the policy is fitted to the other half on the other posts, and says what it
@@ -58,7 +58,7 @@ def splits(
 
 
 def _folds(panel: Panel, draw: np.random.Generator) -> Rows:
-    """Fold of each post: dealt out in random order within false and other posts of each feed."""
+    """Return each post's fold, dealt out at random within false and other posts of each feed."""
     j = len(panel.posts)
     order = np.lexsort((draw.permutation(j), panel.feed, panel.false == 1))
     fold = np.empty(j, np.int64)
@@ -67,7 +67,7 @@ def _folds(panel: Panel, draw: np.random.Generator) -> Rows:
 
 
 def loss_of(panel: Panel, posts: Covariates, split: Split) -> Float:
-    """Binomial deviance a person and post, of each fit on the people and posts it has not seen."""
+    """Return the binomial deviance per person and post of each fit, on held-out people and posts."""
     did = panel.did[np.ix_(split.people, split.posts)].mean(0)
     rates = (np.clip(fit.rates(posts.of(split.posts)), 1e-9, 1 - 1e-9) for fit in split.fits)
     return np.array([_deviance(did, rate) for rate in rates])

@@ -1,4 +1,4 @@
-"""What fact checks do to sharing and belief, from the shares of people who believed and would share headlines.
+"""Effects of fact checks on sharing and belief, from shares of people who believed or would share headlines.
 
 A table with one row a headline: ``is_true``, ``ai_verdict`` (true, false, unsure), and the shares
 ``rate_belief_<condition>`` and ``rate_share_<condition>``. Conditions: ``control`` (no check), ``forced`` (an AI's
@@ -112,7 +112,7 @@ def read_labels(path: Path) -> Labels:
 
 
 def _effects(rate: dict[str, Float], true: Bool, verdict: npt.NDArray[np.str_]) -> Iterator[LabelEffect]:
-    """By question, condition, truth and what the check said: a person's check says what is so."""
+    """Yield effects by question, condition, truth and verdict; a person's check states the truth."""
     for question, condition in product(QUESTIONS, CONDITIONS):
         control, shown = rate[f"rate_{question}_control"], rate[f"rate_{question}_{condition}"]
         verdicts = np.where(true, "true", "false") if condition == "human_fc" else verdict

@@ -1,4 +1,4 @@
-"""How like people a set of agents acts: measures of who did what to which post, and how far two sets are apart.
+"""Measures of who did what to which post, and distances between two sets of agents.
 
 A set is a table (n, J, 4) bool: whether each of n did each kind (``policy_data.KINDS``) to each of J posts.
 """
@@ -87,7 +87,7 @@ def per_post_of(kind: int) -> Callable[[Bool, Float], Float]:
 
 
 def spearman_apart(first: Float, second: Float) -> float:
-    """1 less the rank correlation; 1 where either does not vary."""
+    """Return 1 minus the rank correlation; 1 where either set does not vary."""
     ranks = rankdata(first), rankdata(second)
     if np.ptp(first) == 0 or np.ptp(second) == 0:
         return 1.0
@@ -95,7 +95,7 @@ def spearman_apart(first: Float, second: Float) -> float:
 
 
 def false_to_true(did: Bool, false: Float) -> Float:
-    """Shares a false post over shares a true one, half a share being added to each side's sum; NaN without both."""
+    """Return shares per false post over shares per true post, each sum plus half a share; NaN without both."""
     shares = did[:, :, _SHARE].sum(0)
     lies, truths = shares[false == 1], shares[false == 0]
     if not lies.size or not truths.size:

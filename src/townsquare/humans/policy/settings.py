@@ -1,4 +1,4 @@
-"""A fitted policy as settings of a run, and what it says about itself."""
+"""Write a fitted policy as settings of a run."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _VERDICTS = ("verdict_false", "verdict_true", "verdict_unverified")
 
 
 def params_of(fit: Fit, labels: Labels | None = None) -> Params:
-    """The shipped settings with what was fitted in their place; labels act on shares, and on likes as on shares."""
+    """Return the shipped settings with fitted values; labels act on shares, and on likes as on shares."""
     shipped = Params()
     kinds: dict[str, Any] = {}
     for k, kind in enumerate(KINDS):
@@ -48,7 +48,7 @@ def population_of(fit: Fit) -> Population:
 
 
 def as_settings(fit: Fit, labels: Labels | None = None) -> dict[str, Any]:
-    """Sections `population` and `policy`, as a configuration file takes them."""
+    """Return sections `population` and `policy` as a configuration file takes them."""
     fitted = {*(kind.name.lower() for kind in KINDS), "attention", "appeal"}
     return {
         "population": population_of(fit).model_dump(include={"activity_shape", "silent_share"}),

@@ -1,4 +1,4 @@
-"""The real policy on the feeds that people were shown: a world with these posts, and one feed after the other."""
+"""Run the real policy on the feeds that people saw: a world with these posts, one feed after another."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""Recorded numbers of published functions, compared with what this installation computes."""
+"""Compare recorded outputs of published functions with this installation."""

@@ -1,4 +1,4 @@
-"""Checks against recorded inputs and outputs of SimSwarm's published functions: ``townsquare check golden FILE``."""
+"""Compare SimSwarm's recorded inputs and outputs with Townsquare: ``townsquare check golden FILE``."""
 
 from __future__ import annotations
 

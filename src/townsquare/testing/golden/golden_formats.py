@@ -1,4 +1,4 @@
-"""The four formats of golden files: one JSON object a line, made by running SimSwarm's published functions.
+"""The four formats of golden files: one JSON object per line, made by running SimSwarm's published functions.
 
 ``update`` holds calls of its belief update, several rounds a case; ``apply`` whole rounds of a small public; ``stance``
 texts with their score; ``bands`` numbers with their band. Keys that are not named here are ignored.

@@ -1,4 +1,4 @@
-"""What a golden check found."""
+"""Results of a golden check."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ class GoldenReport:
         return not self.failures and self.cases > 0
 
     def compare(self, quantity: str, where: str, got: float, recorded: float, tolerance: float = TOLERANCE) -> None:
-        """Note one value; two NaN are equal."""
+        """Compare one value; two NaN are equal."""
         apart = 0.0 if got == recorded or (math.isnan(got) and math.isnan(recorded)) else abs(got - recorded)
         apart = math.inf if math.isnan(apart) else apart
         self.largest_difference[quantity] = max(self.largest_difference.get(quantity, 0.0), apart)
@@ -49,7 +49,7 @@ class GoldenReport:
             self.failures.append(f"{where}: {quantity} is {got!r}, recorded {recorded!r}")
 
     def compare_all(self, quantity: str, where: str, got: Mapping[str, float], recorded: Mapping[str, float]) -> None:
-        """Note a whole dictionary: a key that only one side has is a failure."""
+        """Compare a whole dictionary: a key that only one side has is a failure."""
         for key in sorted(set(got) ^ set(recorded)):
             side = "not recorded" if key in got else "missing"
             self.largest_difference[quantity] = math.inf

@@ -1,4 +1,4 @@
-"""Golden checks of the shipped ``exposure`` rule, through the same entry that a simulation uses."""
+"""Golden checks of the ``exposure`` rule, through the function that a simulation calls."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def show(seen: SeenStore, people: Sequence[Person], posts: Sequence[Posts]) -> N
 
 
 def step_people(people: Sequence[Person]) -> list[tuple[float, float, dict[str, float]]]:
-    """Stance, confidence and trust of each after one step of the rule with the page's constants, all as one block."""
+    """Return stance, confidence and trust of each person after one step with the page's constants, as one block."""
     n = len(people)
     code: dict[str, int] = {}
     for person in people:
@@ -139,7 +139,7 @@ def _compare_update(
 
 
 def _compare_seen(report: GoldenReport, where: str, keys: set[object], call: UpdateRound) -> None:
-    """How many are known after a call, and which: as recorded, or at least all that the call showed.
+    """Compare the number and set of known posts after a call, as recorded or at least all that the call showed.
 
     Beyond the cap SimSwarm forgets in the order of a set, which no file can record; a simulation forgets the oldest.
     """
@@ -154,7 +154,7 @@ def _compare_seen(report: GoldenReport, where: str, keys: set[object], call: Upd
 
 
 def check_apply(path: Path) -> GoldenReport:
-    """Whole rounds of a small public: who is moved by whom, with tone for stance and trust by display name."""
+    """Check whole rounds of a small public: who moves whom, with tone as stance and trust by display name."""
     cases = read(path, ApplyCase)
     report = GoldenReport("apply", path, len(cases), sum(len(case.rounds) for _, case in cases))
     row = count()

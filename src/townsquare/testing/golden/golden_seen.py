@@ -1,4 +1,4 @@
-"""What the agents of a golden file have seen, in the store in which a simulation keeps it."""
+"""Posts that the agents of a golden file have seen, stored as in a simulation."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class SeenStore:
         self.end_step(max((len(some) for some in before), default=0))
 
     def show(self, agents: Sequence[int], keys: Sequence[Sequence[object]]) -> list[list[bool]]:
-        """Show each agent, in ascending order, its keys, and say of each whether it is new: of two equal, the first."""
+        """Show each agent, in ascending order, its keys, and return whether each is new; of two equal, the first is."""
         self._publish(key for some in keys for key in some)
         distinct = [list(dict.fromkeys(some)) for some in keys]
         reader = np.repeat(np.asarray(agents, np.int32), [len(some) for some in distinct])
@@ -61,7 +61,7 @@ class SeenStore:
         return out
 
     def _publish(self, keys: Iterable[object]) -> None:
-        """A post for each key that has none."""
+        """Add a post for each key that has none."""
         first = len(self._rows)
         for key in keys:
             self._rows.setdefault(key, len(self._rows))
