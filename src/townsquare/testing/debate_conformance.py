@@ -81,15 +81,15 @@ def check_speaker(speaker: Speaker, params: MemberParams | None = None) -> None:
 
 def _check_turn(test: MemberUnderTest, turn: Turn, context: DebateContext) -> None:
     before = (set(context.used_texts), list(context.claims))
-    said: Any = test.call("say", lambda: test.member.say(turn, context, test.params))
+    utterance: Any = test.call("say", lambda: test.member.say(turn, context, test.params))
     again: Any = test.call("say", lambda: test.member.say(turn, context, test.params))
     if (context.used_texts, context.claims) != before:
         raise test.broken("writes on the context", "a message, and nothing changed")
-    if repr(said) != repr(again):
+    if repr(utterance) != repr(again):
         raise test.broken("another message when asked again", "a function of the turn and the context")
-    if not isinstance(said, Utterance) or not said.text.strip():
-        raise test.broken(repr(said)[:80], "an Utterance with a text")
-    for claim in said.claims or ():
+    if not isinstance(utterance, Utterance) or not utterance.text.strip():
+        raise test.broken(repr(utterance)[:80], "an Utterance with a text")
+    for claim in utterance.claims or ():
         check_claim(test.name, claim)
         if claim.text in context.used_texts:
             raise test.broken(f"{claim.text[:80]!r} again", "nothing that was said before")
