@@ -315,7 +315,7 @@ WRONG = [
     (["why", "{run}", "--agent", "1", "--proposition", "nothing"], "proposition\n  got: 'nothing'"),
     (["run", "made:20", "--out", "{run}"], "townsquare resume"),
     (["compare", "--vary", "strategy=a,b"], "did you mean 'moderation.strategy'"),
-    (["compare", "--vary", "seed=1,2"], "seeds are given by --seeds"),
+    (["compare", "--vary", "seed=1,2"], "set seeds with --seeds"),
     (["compare", "--vary", "policy"], "key=a,b,c"),
     (["compare", "--vary", "policy=blind", "--vary", "policy=silent"], "twice"),
     (["compare", "--vary", "policy=blind,blind"], "different values"),

@@ -90,7 +90,7 @@ def test_a_damaged_trial_is_refused(tmp_path):
 
 def test_a_folder_with_other_things_is_refused(tmp_path):
     (tmp_path / "thesis.txt").write_text("do not lose me")
-    with raises_error(RecordError, got="holds other things"):
+    with raises_error(RecordError, got="with other files"):
         over_u(tmp_path, 0.2)
     with raises_error(RecordError, got=r"no debates\.json"):
         DebateResults.open(tmp_path)
@@ -126,7 +126,7 @@ def test_what_cannot_be_swept(tmp_path):
     for key in ("seed", "trials", "start.tolerance"):
         with raises_error(SettingError, where=f"--over {key}"):
             arms_over({key: [1, 2]})
-    with raises_error(SettingError, got="which are the same"):
+    with raises_error(SettingError, got="which are equal"):
         hold_debates([SHORT], arms_over({"uptake": [0.2, 0.3], "u": [0.4]}, one_at_a_time=False), tmp_path)
 
 

@@ -289,7 +289,7 @@ def test_a_run_that_fails_is_a_row_and_the_others_go_on(tmp_path: Path) -> None:
     ("vary", "seeds", "words"),
     [
         ({"moderation.strategy": ["none", "nobody"]}, [1], "moderation.strategy: got 'nobody'"),
-        ({"activation.rate": [1, 1.0]}, [1], "which are the same"),
+        ({"activation.rate": [1, 1.0]}, [1], "which are equal"),
         (VARY, [], "seeds"),
         (VARY, [1, 1], "seeds"),
     ],
@@ -304,7 +304,7 @@ def test_a_comparison_that_cannot_be_is_refused(
 
 def test_folders_of_something_else_are_left_alone(tmp_path: Path) -> None:
     (tmp_path / "notes.txt").write_text("mine")
-    with raises_error(RecordError, got="holds other things"):
+    with raises_error(RecordError, got="with other files"):
         compare([BASE], VARY, [1], tmp_path)
     with raises_error(RecordError, got="a file"):
         compare([BASE], VARY, [1], tmp_path / "notes.txt")

@@ -162,7 +162,7 @@ def test_row_18_a_run_that_is_being_written_stays(tmp_path: Path, capsys: pytest
     assert (folder / "run.db").is_file()
     lock.close()
     os.utime(folder / "run.db")
-    with raises_error(RecordError, got="written meanwhile"):
+    with raises_error(RecordError, got="written since"):
         remove(found, found.items[0])
     assert (folder / "run.db").is_file()
 

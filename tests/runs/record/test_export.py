@@ -92,7 +92,7 @@ def test_some_tables_in_a_database_have_the_views_they_answer(run: Run, tmp_path
     assert made == {
         "ts_note_ratings": "table", "ts_steps": "table", "ts_batches": "table", "note_ratings": "view",
     }  # fmt: skip
-    with raises_error(RecordError, got="holds no run"):
+    with raises_error(RecordError, got="without a run"):
         Run.open(tmp_path / "out")
 
 
@@ -133,7 +133,7 @@ def test_nothing_is_written_over(simulated: Path, tmp_path: Path) -> None:
         export(run, tmp_path / "file", plan)
     (tmp_path / "other.part").mkdir()
     (tmp_path / "other.part" / "mine").touch()
-    with raises_error(RecordError, got="no export began"):
+    with raises_error(RecordError, got="is not an export"):
         export(run, tmp_path / "other", plan)
     assert (tmp_path / "empty" / "steps.csv").read_bytes() == before
     assert (tmp_path / "file").read_text() == "mine"
@@ -212,7 +212,7 @@ def test_plans_that_make_no_sense() -> None:
         Plan.of("csv", ["exposure"])
     with raises_error(SettingError, allowed="--to csv"):
         Plan.of("jsonl", safe_cells=True)
-    with raises_error(SettingError, do="numbers anyway"):
+    with raises_error(SettingError, do="always holds numbers"):
         Plan.of("sqlite", codes=True)
     assert Plan.of("csv", ["posts", "texts", "posts"]).tables == ("texts", "posts")
 
@@ -225,7 +225,7 @@ def test_the_command(simulated: Path, tmp_path: Path, capsys: pytest.CaptureFixt
     assert result["files"] == [MANIFEST, "posts.csv", "steps.csv", "texts.csv"]
     assert result["rows"]["steps"] == 3
     assert main(["export", str(simulated), "--to", "csv", "--out", out]) == 2
-    assert "nothing is ever written over" in capsys.readouterr().err
+    assert "never overwrites files" in capsys.readouterr().err
     assert main(["export", str(simulated), "--to", "sqlite", "--out", str(tmp_path / "two")]) == 0
     said = capsys.readouterr()
     assert "exposures" in said.out

@@ -202,7 +202,7 @@ def test_a_threshold_outside_its_range_is_refused(theta: float) -> None:
 def test_arms_that_start_far_apart_are_not_compared(tmp_path: Path) -> None:
     vary = {"beliefs.anchoring": [0.2, 1.0]}
     base = [{"scenario": "made:20", "agents": 50, "steps": 2, "beliefs": {"rule": "log_odds"}}]
-    with raises_error(SettingError, got=r"starts that are .* apart") as caught:
+    with raises_error(SettingError, got=r"initial stances that differ by .* on average") as caught:
         compare(base, vary, [1], tmp_path / "out")
     assert caught.value.where == "arms beliefs.anchoring=0.2 and beliefs.anchoring=1.0"
     assert not (tmp_path / "out").exists()

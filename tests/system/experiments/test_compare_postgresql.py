@@ -106,7 +106,7 @@ def test_debates_in_a_schema(address: Address, tmp_path: Path, capsys: pytest.Ca
     assert main([*SHORT, "--out", str(tmp_path / "runs"), *server, "--quiet"]) == 0  # schemas beside it, not in it
     other = ["--record", address.url, "--record-schema", f"{address.schema}_strategy_none_seed_1"]
     assert main([*sweep, "--trials", "1", "--out", str(tmp_path / "fourth"), *other]) == 2
-    assert "something else than debates" in capsys.readouterr().err
+    assert "something other than debates" in capsys.readouterr().err
 
 
 def test_what_the_options_refuse(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -117,7 +117,7 @@ def test_what_the_options_refuse(tmp_path: Path, capsys: pytest.CaptureFixture[s
     said = capsys.readouterr().err
     assert "without --record" in said
     assert "an address with a password" in said
-    assert "see that the server runs" in said
+    assert "check that the server runs" in said
     assert "secret" not in said
 
 

@@ -209,7 +209,7 @@ def test_the_folder_for_the_time_being_is_nobody_elses() -> None:
 @pytest.mark.parametrize(
     ("address", "words"),
     [
-        ("memory://study", "a memory of its own"),
+        ("memory://study", "its own memory"),
         ("ftp://me:secret@127.0.0.1/study", "an address with a password"),
         ("nowhere://study", "got nowhere://"),
         ("s3://", "s3://BUCKET/PREFIX"),
@@ -332,7 +332,7 @@ def test_fetching_into_the_folder_of_something_else(
     before = (back / "experiment.json").read_bytes()
     capsys.readouterr()
     assert main(["fetch", f"{address}other", "--out", str(back)]) == 2
-    assert "a comparison that is not the one of" in capsys.readouterr().err
+    assert "a comparison other than that of" in capsys.readouterr().err
     assert (back / "experiment.json").read_bytes() == before
 
     run = sorted(path.parent.relative_to(folder / "one") for path in (folder / "one").rglob("run.db"))[0]
@@ -340,7 +340,7 @@ def test_fetching_into_the_folder_of_something_else(
     with pytest.raises(KeyboardInterrupt):
         go_on(back / run, resolve(Run.open(folder / "one" / run).settings), on_step=_stopping_at(1))
     assert main(["fetch", f"{address}one", "--out", str(back)]) == 2
-    assert "a copy of before it went on" in capsys.readouterr().err
+    assert "an older copy" in capsys.readouterr().err
 
 
 def test_fetching_one_run_into_this_folder(

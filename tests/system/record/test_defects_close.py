@@ -152,7 +152,7 @@ def test_row_08_a_folder_that_is_moved(tmp_path: Path, layout: list[str]) -> Non
     with pytest.raises(RecordError) as caught:
         ts.simulate(settings(*layout), old, on_step=move)
     assert caught.value.where == str(old)
-    assert "moved or removed" in caught.value.got
+    assert "moved, removed or replaced" in caught.value.got
     assert "steps up to 2 are safe" in caught.value.do
     assert not old.exists()
     assert ts.Run.open(new).last_step == 2
@@ -174,7 +174,7 @@ def test_row_08_a_folder_that_is_removed_or_replaced(tmp_path: Path, layout: lis
     steps = []
     with pytest.raises(RecordError) as caught:
         ts.simulate(settings(*layout), folder, on_step=lambda mark: steps.append(mark.step) or replace(mark))  # type: ignore[func-returns-value]
-    assert "moved or removed" in caught.value.got
+    assert "moved, removed or replaced" in caught.value.got
     assert steps == [0, 1], "the next commit was made into nothing"
     assert not folder.exists() or not list(folder.iterdir())
 
@@ -190,7 +190,7 @@ def test_row_08_a_database_that_is_replaced(tmp_path: Path) -> None:
     with pytest.raises(RecordError) as caught:
         ts.simulate(settings(), folder, on_step=replace)
     assert caught.value.where == str(folder / "run.db")
-    assert "moved or removed" in caught.value.got
+    assert "moved, removed or replaced" in caught.value.got
 
 
 def test_row_21_two_processes_after_the_lock_was_removed(tmp_path: Path) -> None:

@@ -170,7 +170,7 @@ def _writer(address: Address) -> int:
 def test_a_reader_connects_again(address: Address, tmp_path: Path) -> None:
     run = _recorded(address, tmp_path)
     ask("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE pid <> pg_backend_pid() AND datname IS NOT NULL")
-    with raises_error(RecordError, do="see that the server runs"):
+    with raises_error(RecordError, do="check that the server runs"):
         _ = run.last_step
     assert run.last_step == 2
     assert pickle.loads(pickle.dumps(run)).content_hash == run.content_hash  # noqa: S301 - our own
@@ -200,7 +200,7 @@ def test_rows_that_were_changed_are_found(address: Address, tmp_path: Path) -> N
     with pytest.raises(RecordError, match=r"ts_posts\.kind: got a value that its column cannot have"):
         run.table("posts")
     ask(f"DELETE FROM {table} WHERE rowid = 1")
-    with raises_error(RecordError, allowed="as were recorded"):
+    with raises_error(RecordError, allowed="as recorded"):
         run.table("beliefs")
 
 
@@ -239,9 +239,9 @@ def test_names_of_schemas(name: str) -> None:
 
 def test_a_schema_that_holds_something_else(address: Address, tmp_path: Path) -> None:
     ask(f"CREATE SCHEMA {address.schema} CREATE TABLE mine (a int)")
-    with raises_error(RecordError, got="holds something else than a run"):
+    with raises_error(RecordError, got="holds something other than a run"):
         PostgresRecorder(tmp_path / "run", address).open(header())
-    with raises_error(RecordError, got="holds something else than a run"):
+    with raises_error(RecordError, got="holds something other than a run"):
         Run.open(str(address))
 
 
@@ -249,7 +249,7 @@ def test_a_server_that_is_not_there(tmp_path: Path) -> None:
     if not postgres_server.is_here():
         pytest.skip(postgres_server.MISSING)
     nowhere = Address.parse("postgresql://me@127.0.0.1:1/db", "run")
-    with raises_error(RecordError, do="see that the server runs"):
+    with raises_error(RecordError, do="check that the server runs"):
         PostgresRecorder(tmp_path / "run", nowhere).open(header())
     with raises_error(RecordError, got="no recorded run"):
         Run.open(str(new_address()))

@@ -77,7 +77,7 @@ def test_a_file_that_is_no_database(tmp_path: Path, content: bytes) -> None:
 def test_the_database_of_something_else(tmp_path: Path) -> None:
     change(tmp_path, "CREATE TABLE posts (id INTEGER)")
     for use in (lambda: Run.open(tmp_path), lambda: FolderRecorder(tmp_path).open(header())):
-        with raises_error(RecordError, got="holds no run"):
+        with raises_error(RecordError, got="database without a run"):
             use()
 
 

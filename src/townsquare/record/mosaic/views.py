@@ -15,7 +15,7 @@ from enum import IntEnum
 from importlib.resources import files as package_files
 from typing import Any
 
-from townsquare.core.actions import SPECS, ActionKind, On, kinds_where
+from townsquare.core.actions import SPECS, ActionKind, On
 from townsquare.core.enums import ActionStatus, AgentKind, LogKind, MemoryKind, PostKind, Veracity, Verdict
 from townsquare.core.schema import EPOCH
 
@@ -75,7 +75,7 @@ def _listed(kinds: Iterable[IntEnum]) -> str:
 
 _NAMES: dict[str, Any] = {
     **{kind.__name__: kind for kind in (ActionKind, ActionStatus, AgentKind, LogKind, PostKind, Verdict)},
-    **{f"on_{on.name.lower()}": _listed(kinds_where(lambda spec, on=on: spec.on == on)) for on in On},
+    **{f"on_{on.name.lower()}": _listed(kind for kind, spec in SPECS.items() if spec.on == on) for on in On},
     "action_words": _when(ACTION_WORDS),
     "news_types": _when(NEWS_TYPES),
     "verdicts": _when(Verdict),

@@ -76,13 +76,14 @@ def _binary(frame: pl.DataFrame, types: Mapping[str, str]) -> bytes:
     fields = [(name, [("length", ">i4"), ("value", _WIRE[types[name]])]) for name in frame.columns]
     rows = np.empty(frame.height, np.dtype([("number of fields", ">i2"), *fields]))
     rows["number of fields"] = frame.width
-    is_written = np.ones((frame.height, rows.itemsize), np.bool_)
+    is_written, end = np.ones((frame.height, rows.itemsize), np.bool_), 2
     for series in frame:
-        field, first = rows[series.name], rows.dtype.fields[series.name][1] + 4
+        field = rows[series.name]
+        end += field.itemsize
         field["value"], field["length"] = series.fill_null(0).to_numpy(), field["value"].itemsize
         if series.null_count():
             field["length"][series.is_null().to_numpy()] = -1
-            is_written[:, first : first + field["value"].itemsize] = series.is_not_null().to_numpy()[:, None]
+            is_written[:, end - field["value"].itemsize : end] = series.is_not_null().to_numpy()[:, None]
     return rows.view(np.uint8)[is_written.reshape(-1)].tobytes()
 
 
