@@ -22,16 +22,22 @@ def scenarios(*, as_json: options.AsJson = False) -> int:
     return 0
 
 
-def schema(*, markdown: bool = False) -> int:
+def schema(*, markdown: bool = False, record: bool = False) -> int:
     """Print the JSON Schema of a configuration file: every setting, its range, unit, default and meaning.
 
     Parameters
     ----------
     markdown
         Print the settings page of the documentation instead.
+    record
+        Print the code book of recorded runs instead, as CSV: every table and column.
     """
+    from townsquare.record.code_book import code_book
     from townsquare.settings.page import settings_page
     from townsquare.settings.schema import json_schema
 
+    if record:
+        print(code_book().write_csv(), end="")
+        return 0
     print(settings_page() if markdown else json.dumps(json_schema(), indent=2), end="" if markdown else "\n")
     return 0

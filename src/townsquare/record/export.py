@@ -22,7 +22,7 @@ from townsquare.core.errors import RecordError, SettingError
 from townsquare.core.frames import AS_WRITTEN
 from townsquare.core.private_files import make_folder
 from townsquare.core.spreadsheets import safe_texts
-from townsquare.record import database
+from townsquare.record import code_book, database
 from townsquare.record.frames import known_table
 from townsquare.record.lock import FILE as LOCK
 from townsquare.record.lock import RunLock
@@ -111,6 +111,7 @@ def export(run: Run, folder: Path, plan: Plan, on_table: OnTable | None = None) 
         _begin(draft, facts)
         with closing(RunLock(draft)):
             (_write_database if plan.to == "sqlite" else _write_files)(run, draft, plan, facts, on_table or _nobody)
+            code_book.code_book(plan.tables).write_csv(draft / code_book.FILE)
             (draft / LOCK).unlink()
             draft.replace(folder)
     if on_table is not None:

@@ -19,6 +19,7 @@ from townsquare.cli import main
 from townsquare.core import schema
 from townsquare.core.errors import RecordError, RunBusy, SettingError, UnknownName
 from townsquare.record.batches import valid_text
+from townsquare.record.code_book import FILE as CODE_BOOK
 from townsquare.record.export import FORMATS, MANIFEST, Plan, export
 from townsquare.record.run import Run
 
@@ -40,7 +41,7 @@ def simulated(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def test_parquet_holds_what_was_recorded(run: Run, tmp_path: Path) -> None:
     files = export(run, tmp_path / "out", Plan.of("parquet", codes=True))
-    assert {file.name for file in files} == {MANIFEST, *(f"{name}.parquet" for name in schema.TABLES)}
+    assert {file.name for file in files} == {MANIFEST, CODE_BOOK, *(f"{name}.parquet" for name in schema.TABLES)}
     for name in schema.TABLES:
         assert_frame_equal(pl.read_parquet(tmp_path / "out" / f"{name}.parquet"), run.table(name), check_exact=True)
 
@@ -179,7 +180,7 @@ def test_the_draft_of_another_export_is_begun_anew(simulated: Path, tmp_path: Pa
     with pytest.raises(KeyboardInterrupt):
         export(run, tmp_path / "out", Plan.of("csv", codes=True), stop)
     files = export(run, tmp_path / "out", Plan.of("csv", ["actions"]))
-    assert [file.name for file in files] == ["actions.csv", MANIFEST]
+    assert [file.name for file in files] == ["actions.csv", CODE_BOOK, MANIFEST]
     assert "like" in (tmp_path / "out" / "actions.csv").read_text()
 
 
@@ -222,7 +223,7 @@ def test_the_command(simulated: Path, tmp_path: Path, capsys: pytest.CaptureFixt
     assert main(["export", str(simulated), "--to", "csv", "--tables", "posts,texts", "--tables", "steps", "--out", out,
                  "--json"]) == 0  # fmt: skip
     result = json.loads(capsys.readouterr().out.splitlines()[-1])
-    assert result["files"] == [MANIFEST, "posts.csv", "steps.csv", "texts.csv"]
+    assert result["files"] == [CODE_BOOK, MANIFEST, "posts.csv", "steps.csv", "texts.csv"]
     assert result["rows"]["steps"] == 3
     assert main(["export", str(simulated), "--to", "csv", "--out", out]) == 2
     assert "never overwrites files" in capsys.readouterr().err

@@ -8,7 +8,9 @@ import pytest
 from describe_record import PAGE, refreshed, tables
 
 from random_records import random_batches, recorded
+from repository import ROOT
 from townsquare.core import schema
+from townsquare.record.code_book import code_book, missing
 
 
 def test_the_page_holds_every_table_of_the_schema() -> None:
@@ -19,6 +21,23 @@ def test_the_page_holds_every_table_of_the_schema() -> None:
         assert f"### ts_{table.name}\n" in text
         for column in table.recorded:
             assert f"| {column.name} | {column.dtype} |" in tables()
+
+
+def test_the_code_book_is_that_of_the_schema() -> None:
+    text = (ROOT / "docs" / "code-book.csv").read_text(encoding="utf-8")
+    assert text == code_book().write_csv(), "run: townsquare schema --record > docs/code-book.csv"
+    columns = [(table.name, column.name) for table in schema.TABLES.values() for column in table.recorded]
+    assert code_book().select("table", "column").rows() == columns
+    assert (code_book()["meaning"] != "").all()
+
+
+def test_the_code_book_says_which_value_stands_for_none() -> None:
+    columns = {column.name: column for column in schema.TABLES["actions"].recorded}
+    assert [missing(columns[name]) for name in ("agent", "rank", "helpful")] == ["", "-1 for none", "-1 no rating"]
+    for name in ("beliefs", "follows", "starts"):
+        assert not any(missing(column) for column in schema.TABLES[name].recorded), name
+    [rating] = [column for column in schema.TABLES["note_ratings"].recorded if column.name == "rating"]
+    assert missing(rating) == "empty in records before version 3"
 
 
 def test_a_page_without_its_marks() -> None:
