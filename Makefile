@@ -1,7 +1,7 @@
 # `make` lists the targets. Everything runs in .venv, which the first target that needs it creates.
 SHELL := bash
 .DEFAULT_GOAL := help
-.PHONY: help setup run test test-fast test-slow test-oldest test-quality coverage lint types documentation check bench peers bench-peers docs viewer screenshots lock clean
+.PHONY: help setup run test test-fast test-slow test-oldest test-quality coverage lint types documentation check bench peers bench-peers docs viewer screenshots lock release clean
 
 BIN := .venv/bin
 READY := .venv/.ready
@@ -98,6 +98,10 @@ lock: $(DEV) ## write both lock files anew from pyproject.toml (needs the networ
 	$(LOCK) --group dev --extra all --output-file requirements-dev.lock
 	$(LOCK) --group build --constraint requirements-dev.lock --output-file requirements.lock
 	@! grep -n '://' requirements*.lock || { echo "lock files must name no host" >&2; exit 1; }
+
+release: $(DEV) ## prepare a release: VERSION=0.2.0 sets the version, dates the changelog, builds dist/; uploads nothing
+	$(BIN)/python scripts/release.py $(VERSION)
+	$(BIN)/python -m pytest -q tests/system/program/test_wheel.py
 
 clean: ## remove .venv, built files and caches; keeps runs/
 	rm -rf .venv .venv-quality .venv-oldest .venv-peers build dist site .mypy_cache .ruff_cache .pytest_cache .hypothesis

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import runpy
 import sys
 import tomllib
 
@@ -60,7 +61,24 @@ def test_every_dependency_has_its_line() -> None:
 def test_a_missing_library_names_its_extra(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "pyarrow", None)
     with pytest.raises(MissingExtra) as caught:
-        library("pyarrow.parquet", "a large run")
+        library("pyarrow", "a large run")
     assert isinstance(caught.value, TownsquareError)
     assert (caught.value.where, caught.value.got) == ("a large run", "pyarrow is not installed")
     assert caught.value.do == "pip install 'townsquare[parquet]'"
+
+
+def test_a_release_is_refused_for_its_reasons_and_dates_the_changelog() -> None:
+    release = runpy.run_path(str(ROOT / "scripts" / "release.py"))
+    changes = "# Changelog\n\n## [Unreleased]\n\n### Added\n\n- A change.\n\n## [0.1.0] - 2026-11-01\n"
+    assert release["problems"]("0.2.0", "0.1.0", changes, "v0.1.0") == []
+    assert len(release["problems"]("0.1.0", "0.2.0", "## [Unreleased]\n\n## [0.2.0]\n- old\n", "v0.1.0")) == 3
+    assert "three numbers" in release["problems"]("1.0", "0.2.0", changes, "")[0]
+    after = release["dated"](changes, "0.2.0", "2026-12-01")
+    assert "## [Unreleased]\n\n## [0.2.0] - 2026-12-01\n\n### Added" in after
+    assert release["problems"]("0.3.0", "0.2.0", after, "") == ["CHANGELOG.md: nothing stands under [Unreleased]"]
+
+
+def test_the_citation_has_the_version_of_the_package() -> None:
+    citation = (ROOT / "CITATION.cff").read_text(encoding="utf-8")
+    assert f"\nversion: {PROJECT['version']}\n" in citation
+    assert f"\nlicense: {PROJECT['license']}\n" in citation
