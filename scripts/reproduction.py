@@ -32,16 +32,16 @@ from townsquare.analysis.traits import trait_tests
 
 PAGE = Path(__file__).resolve().parents[1] / "docs" / "reproduction.md"
 FILES = {
-    "popularity_users.csv": "accounts with what they received and their traits (160 agents and the news account)",
+    "popularity_users.csv": "accounts with reactions received and traits (160 agents and the news account)",
     "popularity_posts.csv": "posts with their counters",
-    "popularity_actions.csv": "actions with a reasoning",
-    "fig3_cumulative_gap.csv": "the curves of figure 3, read from the drawing",
-    "fig4_avg_interactions.csv": "the curves of figure 4, likewise",
-    "table2_with_implied_counts.csv": "table 2, with the counts that its scores imply",
-    "human_actions_rule_parsed.csv": "what people did, parsed anew from their answers by a fixed rule",
-    "agent_actions_normalised.csv": "what agents made from the same people did",
-    "feed_posts.csv": "the posts that both were shown",
-    "submissions.json": "the people, those who did nothing included",
+    "popularity_actions.csv": "actions with their reasoning",
+    "fig3_cumulative_gap.csv": "the curves of figure 3, digitized",
+    "fig4_avg_interactions.csv": "the curves of figure 4, digitized",
+    "table2_with_implied_counts.csv": "table 2, with the counts implied by its scores",
+    "human_actions_rule_parsed.csv": "actions of people, parsed from their answers by a fixed rule",
+    "agent_actions_normalised.csv": "actions of agents that imitate the same people",
+    "feed_posts.csv": "the posts shown to both",
+    "submissions.json": "all people, including those without actions",
 }
 PAPER_TABLE_3 = {
     "age": (1.632, 0.652, 0.128),
@@ -132,7 +132,8 @@ def popularity(data: Path) -> list[str]:
         "popular "
         f"agents by rank. Recomputed: f(x) = {best['a']:.1f} x^−{best['b']:.3f}, R² {best['r2']:.3f} (paper: 120 "
         "x^−0.60, "
-        "0.84). **The number reproduces; the conclusion does not follow**: three other curves fit the same points "
+        "0.84). **The number is reproduced, but the conclusion does not follow**: three other curves fit the same "
+        "points "
         "better.",
         "",
     ]
@@ -145,9 +146,8 @@ def popularity(data: Path) -> list[str]:
     ]  # fmt: skip
     lines += table(("curve", "formula", "a", "b", "c", "R², top 50", "AIC, top 50", f"R², all {x.size}"), rows)
     lines += [
-        "A curve over ranks is no test of a power law, and its exponent is not the 1.5 to 2.5 of the literature, which "
-        "is "
-        "that of the distribution of sizes. By maximum likelihood, P(x) ~ x^−α for x ≥ x_min:",
+        "A curve fitted to ranks does not test a power law. Its exponent is not comparable with the 1.5 to 2.5 of the "
+        "literature, which refer to the distribution of sizes. By maximum likelihood, P(x) ~ x^−α for x ≥ x_min:",
         "",
     ]
     rows = [
@@ -158,11 +158,12 @@ def popularity(data: Path) -> list[str]:
         )
         for row in size_models(x).iter_rows(named=True)
     ]  # fmt: skip
-    head = ("x_min", "agents", "α", "95 %", "against", "log likelihood ratio", "p", "better")
+    head = ("x_min", "agents", "α", "95% CI", "compared with", "log likelihood ratio", "p", "better")
     lines += table(head, rows)
     lines += [
-        "Over all agents a log-normal is clearly better. In the tail alone a power law and a log-normal cannot be told "
-        "apart, and α lies within the usual range, which the paper says it misses.",
+        "Over all agents, a log-normal fits clearly better. In the tail, power law and log-normal are not "
+        "statistically "
+        "distinguishable, and α lies in the usual range, contrary to the paper.",
         "",
     ]
     every = int(users["popularity"].sum())
@@ -170,9 +171,8 @@ def popularity(data: Path) -> list[str]:
     parts = {row["measure"]: row for row in unequal(agents, ("popularity",)).iter_rows(named=True)}
     gini, tenth = parts["gini"], parts["top_tenth"]
     lines += [
-        f"Gini coefficient of the agents {gini['value']:.3f} ({between(gini['low'], gini['high'], 3)}); the tenth with "
-        "the "
-        f"most has {percent(tenth['value'], 0)} %. The paper leaves out the news account, which alone has {news:,} of "
+        f"Gini coefficient of the agents {gini['value']:.3f} ({between(gini['low'], gini['high'], 3)}); the top "
+        f"decile has {percent(tenth['value'], 0)} %. The paper excludes the news account, which has {news:,} of "
         f"{every:,} ({percent(news / every, 0)} %).",
         "",
     ]
@@ -194,11 +194,11 @@ def traits(data: Path) -> list[str]:
     lines = [
         "## Traits and popularity (table 3)",
         "",
-        "The paper compares the 50 most with the 50 least popular. The line of the least falls among 29 agents with a "
-        "popularity of 1; which 24 of them are in was decided by the order of an unstable sort. Here equals stay "
-        f"together, which makes {one['n_most']} most and {one['n_least']} least popular. Numbers of age are cut into "
-        "four "
-        "bands of equal size (the paper's bands are not stated).",
+        "The paper compares the 50 most with the 50 least popular agents. The lower cutoff falls among 29 agents "
+        "with a "
+        "popularity of 1; an unstable sort chose 24 of them. Here, ties stay together, which gives "
+        f"{one['n_most']} most and {one['n_least']} least popular agents. Age is divided into four bands of equal "
+        "size (the paper does not state its bands).",
         "",
     ]
     rows = []
@@ -212,13 +212,14 @@ def traits(data: Path) -> list[str]:
             )
         )  # fmt: skip
     head = (
-        "trait", "paper: chi-square", "equals together", "Cramér's V (95 %)", "V without bias", "p corrected",
+        "trait", "paper: chi-square", "with ties together", "Cramér's V (95% CI)", "bias-corrected V", "p corrected",
         "rank test over all, p", "corrected",
     )  # fmt: skip
     lines += table(head, rows)
     least = min(row["smallest_expected"] for row in found.values())
     lines += [
-        "The intervals are wide: these data exclude neither no association nor a strong one. Corrections are those of "
+        "The intervals are wide: these data are compatible with no association and with a strong one. Corrections "
+        "are those of "
         f"Benjamini and Hochberg over the eight traits; the smallest expected count is {least:.1f}.",
         "",
     ]
@@ -238,10 +239,9 @@ def reasoning(data: Path) -> list[str]:
     lines = [
         "## Reasons for actions (table 4)",
         "",
-        f"Counts reproduce for {exact} of {len(PAPER_TABLE_4)} kinds of action. But agents could share, like and flag "
-        "the "
-        "same post in every step. Counting each agent, kind and target once changes which actions lead; tones hardly "
-        "change. Tones are VADER's positive / neutral / negative, in percent.",
+        f"Counts are reproduced for {exact} of {len(PAPER_TABLE_4)} kinds of action. But agents could share, like and "
+        "flag the same post in every step. Counting each agent, kind and target once changes the most frequent actions "
+        "and hardly changes tones. Tones are VADER's positive / neutral / negative, in percent.",
         "",
     ]
     cells = [
@@ -260,9 +260,9 @@ def reasoning(data: Path) -> list[str]:
     total = sum(counters.values())
     said = ", ".join(f"{name.removeprefix('num_')} {n:,} ({percent(n / total)} %)" for name, n in counters.items())
     lines += [
-        f"One post has {by_target[1]:,} of the {shared.height:,} shares, made by {by_target[2]} agents. The merging of "
-        "two runs "
-        f"also lost most actions of the first: by the posts' own counters there were {said}. So flags, not shares, "
+        f"One post has {by_target[1]:,} of the {shared.height:,} shares, made by {by_target[2]} agents. The "
+        "merging of two runs also lost most actions of the first run: by the counters of the posts, there were "
+        f"{said}. So flags, not shares, "
         "are the most common of the four. The tone of `ignore`, nine sentences, differs by one sentence between the "
         "VADER package used here and the one that the paper used.",
         "",
@@ -303,17 +303,15 @@ def outlier(data: Path) -> list[str]:
         "## Topics and engagement (section 4.1)",
         "",
         "The paper's analysis of variance over BERTopic's topics gave F 0.614, p 0.84, from which it concludes that "
-        "topics do "
-        "not matter. The texts of the posts are not among these data, so topics cannot be fitted anew. What can be "
-        "shown is "
-        f"how little such a test can tell here: {percent(nothing)} % of root posts got nothing, and one got most. The "
-        "same test "
-        "between news and agents' own posts, with all posts and without the most engaged one in a thousand:",
+        "topics do not matter. The released data have no texts of posts, so topics cannot be estimated again. But such "
+        f"a test has little power here: {percent(nothing)} % of root posts have no engagement, and one post has most "
+        "of "
+        "it. The same test between news and agents' own posts, with all posts and without the top 0.1% by "
+        "engagement:",
         "",
         *table(("posts", "n", "F", "p", "η²", "rank test, p"), rows),
-        "Two posts of some thousands decide how much of the variance such a test can explain, so a test of topics "
-        "should be "
-        "shown with and without them, and beside a rank test, as [`topic_tests`](analysis.md) does.",
+        "Two posts among thousands determine the explained variance. A test of topics should therefore be shown with "
+        "and without them, and with a rank test, as [`topic_tests`](analysis.md) does.",
         "",
     ]
 
@@ -352,17 +350,16 @@ def figures(data: Path) -> list[str]:
         "## Engagement under moderation (figures 3 and 4)",
         "",
         "Figure 3 is the sum over steps of the gaps in figure 4 (largest difference between the two: "
-        f"{apart:.4f}). The paper reads the widest gap, that of third-party checking (about 325), as the best "
-        "promotion of "
-        "true content and says that moderation suppresses false content. The levels say otherwise:",
+        f"{apart:.4f}). The paper interprets the widest gap, that of third-party checking (about 325), as the best "
+        "promotion of true content, and states that moderation suppresses false content. The levels show otherwise:",
         "",
         *table(head, rows),
-        "A level is likes + comments + shares per post at the last step. **False posts are engaged with most under the "
-        "strategy with the widest gap**, and the ratio of true to false is best without moderation. In the paper's "
-        "code "
-        "the conditions also had different feeds, so that these differences are not effects of moderation: "
-        "Townsquare's "
-        "arms share feeds and draws, and [its measures](analysis.md) give levels and ratio beside every gap.",
+        "A level is likes + comments + shares per post at the last step. **Engagement with false posts is highest "
+        "under "
+        "the strategy with the widest gap**, and the ratio of true to false is best without moderation. In the paper's "
+        "code, the conditions also had different feeds, so these differences are not effects of moderation. "
+        "Townsquare's arms share feed construction and draws, and [its measures](analysis.md) show levels and ratio "
+        "with every gap.",
         "",
     ]
 
@@ -394,13 +391,12 @@ def moderation_scores(data: Path) -> list[str]:
     return [
         "## Precision and recall (table 2)",
         "",
-        "The paper gives no counts. For the published precision and recall and the numbers of posts there is exactly "
-        "one "
-        "set of whole numbers, and the F1 that follows from it agrees.",
+        "The paper gives no counts. Exactly one set of integers matches the published precision and recall and the "
+        "numbers of posts, and its F1 agrees with the paper.",
         "",
         *table(head, rows),
         f"Between strategies: {_apart(counted)} (Fisher's exact test of precision; of recall). The paper's code counts "
-        "a verdict `unverified` as a find and scores checked posts "
+        "a verdict `unverified` as positive and scores checked posts "
         "only; no code for the community row was released. Townsquare's definitions: [measures](measures.md).",
         "",
     ]
@@ -452,16 +448,14 @@ def humans(data: Path) -> list[str]:
         "post "
         "(70 of people, 63 of agents, though 30 were shown). Here targets are the posts shown, and each person, post "
         "and "
-        "action counts once. A difference above 0 is what people did more of.",
+        "action counts once. A positive difference means more actions by people.",
         "",
         *table(head, rows),
-        "The same posts were shown to both and each agent stands for one person, so the paired tests are the ones to "
-        "read: "
-        "likes and shares differ by post and by person, comments by person. **That a test finds nothing is no evidence "
-        "of "
-        "likeness**; and with targets cleaned even the paper's own test finds likes and shares to differ. Groups of "
-        "people "
-        "(the paper's table 1) cannot be compared here, since the data given leave demographics out.",
+        "Both saw the same posts, and each agent imitates one person, so the paired tests are appropriate: likes and "
+        "shares differ by post and by person, comments by person. **A nonsignificant test is no evidence of "
+        "similarity.** With cleaned targets, even the paper's own test finds differences in likes and shares. "
+        "Groups of "
+        "people (the paper's table 1) cannot be compared, because the released data have no demographics.",
         "",
         *_likeness(acted, persons, posts),
         *_veracity(acted, feed),
@@ -493,13 +487,13 @@ def _likeness(acted: list[pl.DataFrame], persons: list[str], posts: list[str]) -
     found = {row["measure"]: row for row in people.likeness(*acted, persons, posts).iter_rows(named=True)}
     overlap, same = found["overlap"], found["same post"]
     return [
-        "Does an agent act like its own person? Person, post and action that both have: "
+        "Does an agent act like its own person? Agreements on person, post and action: "
         f"{overlap['value']:.0f}; by chance, with persons shuffled, {overlap['chance']:.1f} "
         f"(95 %: {overlap['low']:.0f} to {overlap['high']:.0f}). Person and post: {same['value']:.0f}; by chance "
         f"{same['chance']:.1f} ({same['low']:.0f} to {same['high']:.0f}). **An agent predicts its own person no better "
-        "than another's**, where the paper says that agents accurately model individuals. Which posts get most is "
-        "predicted "
-        f"in part: rank correlation {found['posts']['value']:.2f} over {len(posts)} posts. People differ far more than "
+        "than another's**, contrary to the paper, which states that agents accurately model individuals. The "
+        "popularity of posts is predicted "
+        f"in part: rank correlation {found['posts']['value']:.2f} over {len(posts)} posts. People vary far more than "
         f"agents: {percent(found['inactive people']['value'], 0)} % of people and "
         f"{percent(found['inactive agents']['value'], 0)} % of agents do nothing; Gini of actions "
         f"{found['gini people']['value']:.2f} and {found['gini agents']['value']:.2f}.",
@@ -519,7 +513,7 @@ def _veracity(acted: list[pl.DataFrame], feed: pl.DataFrame) -> list[str]:
         means = [number(float(x.mean())) for x in counts]
         rows.append((name, *means, number(test["value"], sign=True), p_value(test["p"])))
     return [
-        "Shares per post, false against true (three posts are false, so read with care):",
+        "Shares per post, false and true (only three posts are false, so interpret with care):",
         "",
         *table(("", "false posts", "true posts", "difference", "permutation p"), rows),
     ]
@@ -533,11 +527,10 @@ def page(data: Path) -> str:
     lines = [
         "# MOSAIC's numbers: published, recomputed, corrected",
         "",
-        "The authors of MOSAIC (Liu and others 2025) released data with their paper. This page puts the paper's "
-        "numbers beside those "
-        "that the same data give with the functions of `townsquare.analysis`, and beside what a sounder method gives. "
-        "It is "
-        "written by `python scripts/reproduction.py DATA`; the data are not part of this project. DATA holds:",
+        "The authors of MOSAIC (Liu and others 2025) released data with their paper. This page compares the "
+        "paper's numbers with those that `townsquare.analysis` computes from the same data, and with the results of "
+        "more appropriate methods. `python scripts/reproduction.py DATA` writes this page. The data are not part of "
+        "Townsquare. DATA holds:",
         "",
         *(f"- `{name}`: {what}" for name, what in FILES.items()),
         "",
