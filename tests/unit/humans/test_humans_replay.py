@@ -241,7 +241,7 @@ def test_uptake_filters() -> None:
     ]
     people = joined("made", [row(messages=messages)])
     kept = {
-        name: stream_of(people, EvidenceChoice(uptake_filter=name, dedup=False)).place.tolist()  # type: ignore[arg-type]
+        name: stream_of(people, EvidenceChoice(uptake_filter=name, dedup=False)).received.tolist()  # type: ignore[arg-type]
         for name in ("none", "first_per_author", "stronger_half")
     }
     assert kept == {"none": [1, 2, 3, 4], "first_per_author": [1, 3, 4], "stronger_half": [2, 3]}
