@@ -72,7 +72,8 @@ def columns(kind: type[Columns], part: object) -> Columns:
 
 def pairs_of(block: PairBlock) -> PairBlock:
     """Return the same pairs with float64 values, each array as :func:`read_only`."""
-    return PairBlock(*(read_only(column, dtype) for column, dtype in zip(block, ("i8", "i4", "f8"), strict=True)))
+    parts: tuple[Array, ...] = block
+    return PairBlock(*(read_only(column, dtype) for column, dtype in zip(parts, ("i8", "i4", "f8"), strict=True)))
 
 
 def settings(params: AgentParams, names: tuple[str, ...], n_agents: int) -> Table:

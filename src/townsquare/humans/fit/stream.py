@@ -31,7 +31,7 @@ class Stream(NamedTuple):
     rows : Replayed
         From the initial stances, a CSR by person in order of the messages; polarity and strength as judged, authors and
         groups as rows of the trajectories.
-    place : (e,) int64
+    received : (e,) int64
         How many messages the person had received when it happened, from 1.
     counts : dict of str to float
         Claims found, accepted, refused and replaced, and what they are like.

@@ -64,7 +64,8 @@ class _Made(NamedTuple):
         """Count the claims before those of each agent, (agents + 1,)."""
         met = self.what[self.indptr[0] : self.indptr[-1]]
         before: Int64 = np.r_[0, np.cumsum(self.n[met], dtype=np.int64)]
-        return before[self.indptr - self.indptr[0]]
+        at: Int64 = before[self.indptr - self.indptr[0]]
+        return at
 
 
 @nb.njit(parallel=True, cache=True)
