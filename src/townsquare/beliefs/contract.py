@@ -45,9 +45,9 @@ _PLAIN: Mapping[str, npt.ArrayLike] = {
 class BeliefState:
     """The beliefs of a block of agents.
 
-    ``stance`` (n, P) in [-1, 1]; ``confidence`` (n, P) in [0, 1]; ``start`` (n, P) the stance at birth, which anchors
-    pull to. ``arrays`` holds what else a rule keeps per agent (first axis n), ``pairs`` what it keeps per agent and
-    other (for example ``trust`` by author, float64).
+    ``stance`` (n, P) in [-1, 1]; ``confidence`` (n, P) in [0, 1]; ``start`` (n, P) the stance at birth, to which
+    stubborn agents return. ``arrays`` holds what else a rule keeps per agent (first axis n), ``pairs`` what it keeps per
+    agent and other (for example ``trust`` by author, float64).
     """
 
     stance: Float
@@ -274,7 +274,7 @@ class BeliefRule:
     ordered : bool
         Whether the order of an agent's rows may change the result beyond rounding (trust stepped in feed order does).
     bounded : bool
-        Whether a step stays in the hull of the own stance, what was seen, and the anchor.
+        Whether a step stays in the hull of the own stance, what was seen, and the starting stance.
     params : type of MemberParams
         Its settings, in its own file.
     init : callable

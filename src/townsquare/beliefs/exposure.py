@@ -39,12 +39,14 @@ class Params(Factors):
 
     resistance_floor: float = Field(0.3, gt=0, description="divisor at confidence 0")
     resistance_slope: float = Field(0.7, ge=0, description="added to the divisor at confidence 1")
-    pull: float = setting(0.1, "share of the gap closed by an influence of 1", ge=0, le=1, grid=UPTAKE)
+    pull: float = setting(0.1, "influence rate: share of the gap closed by an influence of 1", ge=0, le=1, grid=UPTAKE)
     trust_start: float = Field(0.5, ge=0, le=1, description="trust in an author whose credibility is not known")
     trust_rate: float = Field(0.05, ge=0, le=1, description="step of trust for full agreement is half of this")
     confidence_per_like: float = Field(0.005, ge=0, le=1, description="confidence gained by a like on an own post")
     confidence_per_dislike: float = Field(0.008, ge=0, le=1, description="confidence lost by a dislike on an own post")
-    anchor: float = setting(0.0, "share of the gap to the starting stance closed in each step", ge=0, le=1, grid=SHARES)
+    anchor: float = setting(
+        0.0, "stubbornness: share of the gap to the start closed in each step", ge=0, le=1, grid=SHARES
+    )
     own_pull: float = Field(0.0, ge=0, le=1, description="share of the gap to an own post closed by writing it")
 
 

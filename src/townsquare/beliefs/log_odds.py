@@ -51,7 +51,7 @@ class Params(MemberParams):
         0.40, "u: how far records of later evidence move the log odds", ge=0, grid=UPTAKE, symbol="u", search_to=20.0
     )
     anchoring: float = setting(
-        0.70, "a: how strongly the start is held; may exceed 1", ge=0, grid=ANCHORING, symbol="a", search_to=5.0
+        0.70, "a: strength of the starting stance; may exceed 1", ge=0, grid=ANCHORING, symbol="a", search_to=5.0
     )
     confirmation: float = Field(
         0.0, ge=0, le=1, description="B: a record that agrees when accepted counts with u(1+B), any other with u(1-B)"
@@ -62,7 +62,7 @@ class Params(MemberParams):
     seed_records: int = Field(10, ge=1, description="with `start: records`, seeds of each agent and proposition")
     prior_scale: float = Field(1.0, gt=0, description="factor on what each seed adds; 1 is Equation 1")
     stance_margin: float = Field(
-        STANCE_MARGIN, gt=0, lt=1, description="with `start: stated`, stances are clipped to 1 less this before"
+        STANCE_MARGIN, gt=0, lt=1, description="with `start: stated`, stances are first clipped to ±(1 − this value)"
     )
     profiles: str = Field(
         "",

@@ -131,17 +131,13 @@ def _columns(name: str, rows: list[Row], left_out: tuple[str, ...]) -> Trajector
     text, texts = codes_of([message.text for message in messages])
     group = _groups([*(row.group for row in rows), *(message.group for message in messages)])
     words: dict[str, Any] = {name: tuple(getattr(row, name) for row in rows) for name in WORDS}
-    numbers: dict[str, Any] = {
-        name: np.array([getattr(row, name) for row in rows]) for name in ("control", "initial", "final")
-    }
-    known: dict[str, Any] = {
-        name: np.array([getattr(each, name) for each in messages]) for name in ("side", "strength", "tie")
-    }
+    numbers: dict[str, Any] = {}
+    for records, names in ((rows, ("control", "initial", "final")), (messages, ("side", "strength", "tie"))):
+        numbers |= {name: np.array([getattr(record, name) for record in records]) for name in names}
     return Trajectories(
         name=name,
         **words | {"topic": tuple(row.topic or row.proposition for row in rows)},
         **numbers,
-        **known,
         indptr=offsets_of([len(row.messages) for row in rows]),
         author=author,
         group=group[: len(rows)],

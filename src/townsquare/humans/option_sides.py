@@ -91,9 +91,8 @@ def _is_letter(tokens: Sequence[str], at: int, known: dict[str, str]) -> bool:
         return True
     neighbors = {before, after}
     near = {*tokens[max(0, at - 2) : at], *tokens[at + 1 : at + 3]}
-    listed = any(word.casefold() in known for word in near) and bool(
-        neighbors & word_lists()["option_joins"] or neighbors & known.keys()
-    )
+    joined = neighbors & (word_lists()["option_joins"] | known.keys())
+    listed = any(word.casefold() in known for word in near) and bool(joined)
     return listed or before in ("card", "cards") or len(tokens) == 1
 
 

@@ -168,9 +168,8 @@ def reorder(part: Rows, rows: Int64, indptr: Int64) -> Rows:
 
 def _of_rows(authors: Authors, rows: Int64, agents: Int64) -> Authors:
     """Return what is known of the authors of some rows, for readers ``agents``."""
-    return Authors(
-        {name: column[agents if name == "reader_group" else rows] for name, column in authors.columns.items()}
-    )
+    columns = authors.columns.items()
+    return Authors({name: column[agents if name == "reader_group" else rows] for name, column in columns})
 
 
 def spoken_to(case: Case) -> list[tuple[Int64, Int16]]:

@@ -220,9 +220,8 @@ def _check_authors(rule: BeliefRule, case: Case, rng: np.random.Generator) -> No
     given, _ = run_step(rule, case, draws)
     exposures, claim_exposures = case.inputs.exposures, case.inputs.holdings.claim_exposures
     names = rng.permutation(1000).astype(np.int32)
-    holdings = replace(
-        case.inputs.holdings, claim_exposures=claim_exposures._replace(author=names[claim_exposures.author])
-    )
+    claim_exposures = claim_exposures._replace(author=names[claim_exposures.author])
+    holdings = replace(case.inputs.holdings, claim_exposures=claim_exposures)
     inputs = replace(case.inputs, exposures=exposures._replace(author=names[exposures.author]), holdings=holdings)
     renamed, _ = run_step(rule, case._replace(inputs=inputs))
     if not draws.drew and not (equal(given.stance, renamed.stance) and equal(given.confidence, renamed.confidence)):
@@ -270,6 +269,5 @@ def _random_people(rng: np.random.Generator) -> Replayed:
             polarity[x], strength[x] = polarity[began], strength[began]
     author, start = rng.integers(0, 3, n), rng.uniform(-1.0, 1.0, 8)
     known = rng.choice([0.0, 0.5, 1.0], n), rng.integers(-1, 2, n), rng.integers(-1, 2, n)
-    return replayed(
-        start, np.array(indptr), polarity, strength, np.array(sign), polarity, author, np.array(back), *known
-    )
+    events = polarity, strength, np.array(sign), polarity, author, np.array(back)
+    return replayed(start, np.array(indptr), *events, *known)

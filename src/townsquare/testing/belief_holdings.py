@@ -47,10 +47,9 @@ def random_holdings(n: int, n_propositions: int, before: Holdings | None, rng: n
 def _records_of(holdings: Holdings, i: int) -> dict[int, _Record]:
     records = holdings.records
     rows = range(int(records.indptr[i]), int(records.indptr[i + 1]))
-    return {
-        int(records.claim[x]): _Record(int(records.origin[x]), bool(records.active[x]), bool(records.agreed[x]))
-        for x in rows
-    }
+    columns = (records.claim, records.origin, records.active, records.agreed)
+    cells = ([column[x].item() for column in columns] for x in rows)
+    return {claim: _Record(*flags) for claim, *flags in cells}
 
 
 def _meet(agent: _Agent, rank: int, post: int, rng: np.random.Generator) -> None:

@@ -106,9 +106,8 @@ def _rmse(predictions: Float, final: Float, member: Bool) -> float:
 
 def robustness(split: str, final: Float, held_out: HeldOut, predictions: Float) -> Robustness:
     """Return Table A7 for one kind of folds; ``predictions`` is from :func:`group_rows`."""
-    errors = np.stack(
-        [predictions - final, held_out.predicted["prior_only"] - final, held_out.predicted[RULE] - final], axis=1
-    )
+    methods = predictions, held_out.predicted["prior_only"], held_out.predicted[RULE]
+    errors = np.stack([values - final for values in methods], axis=1)
     folds = range(len(held_out.chosen))
     by_fold = np.array([np.sqrt((errors[held_out.fold == number] ** 2).mean(axis=0)) for number in folds])
     less_prior, less_global = by_fold[:, 0] - by_fold[:, 1], by_fold[:, 0] - by_fold[:, 2]

@@ -17,10 +17,10 @@ UptakeFilter = Literal["none", "first_per_author", "stronger_half"]
 class EvidenceChoice(MemberParams):
     """One choice, kept with every fit and used again by ``--apply``."""
 
-    polarity: Polarity | None = Field(None, description="who says on which side a message is; unset: by the data")
-    strength: Strength | None = Field(None, description="who says how strong it is; unset: the data, else constant")
-    constant: float = Field(0.5, ge=0, le=1, description="strength of what nobody rated")
-    embedder: str = Field("hashing", description="what finds near-duplicates")
+    polarity: Polarity | None = Field(None, description="source of a message's side; unset: by the data")
+    strength: Strength | None = Field(None, description="source of its strength; unset: the data, else constant")
+    constant: float = Field(0.5, ge=0, le=1, description="strength of unrated messages")
+    embedder: str = Field("hashing", description="embedder that finds near-duplicates")
     theta: float | None = Field(
         None, gt=0, le=1, description="cosine from which claims are near-duplicates; unset: the embedder's own"
     )
@@ -29,5 +29,5 @@ class EvidenceChoice(MemberParams):
         "none", description="which claims a person takes in: all; the first of each author and side; the stronger half"
     )
     stance_margin: float = Field(
-        STANCE_MARGIN, gt=0, lt=1, description="starting stances are clipped to 1 less this before their log odds"
+        STANCE_MARGIN, gt=0, lt=1, description="starting stances are clipped to ±(1 − this value) before log odds"
     )

@@ -45,9 +45,8 @@ def answers(people: Trajectories) -> tuple[Int64, Float, Int64]:
     received = np.diff(people.indptr)
     ends = np.stack([people.reading_indptr[:-1], people.reading_indptr[1:]], axis=1).ravel()
     stance = np.insert(people.reading, ends, np.stack([people.initial, people.final], axis=1).ravel())
-    received_before = np.insert(
-        people.reading_after, ends, np.stack([np.zeros_like(received), received], axis=1).ravel()
-    )
+    first_and_last = np.stack([np.zeros_like(received), received], axis=1).ravel()
+    received_before = np.insert(people.reading_after, ends, first_and_last)
     return np.repeat(np.arange(len(people)), np.diff(people.reading_indptr) + 2), stance, received_before
 
 

@@ -70,9 +70,7 @@ def beyond_grid(spans: Spans, setup: Setup, point: tuple[float, float], group: I
     spread = inverse @ (scores.T @ scores) @ inverse * n / max(n - 1, 1)
     sd = np.sqrt(np.diag(spread))
     bounds = (grid.x_bounds, grid.y_bounds)
-    x, y = (
-        _log_interval(value, error, within) for value, error, within in zip(point, sd.tolist(), bounds, strict=True)
-    )
+    x, y = (_log_interval(*given) for given in zip(point, sd.tolist(), bounds, strict=True))
     correlation = float(spread[0, 1] / (sd[0] * sd[1])) if sd.all() else math.nan
     certainty = Certainty(x, y, correlation, ())
     return certainty._replace(warnings=tuple(warnings_of(certainty, grid)))

@@ -81,9 +81,8 @@ def read_arguments(path: Path, quality: str = "") -> ArgumentTable:
         used["quality"] = rating_column
     rated = np.array(sheet[named or QUALITY[0]])
     rated = -rated if used.get("quality") == REVERSED else rated
-    return ArgumentTable(
-        table.location, tuple(sheet["text"]), tuple(sheet["topic"]), np.array(sheet["side"]), rated, used
-    )
+    text, topic, side = tuple(sheet["text"]), tuple(sheet["topic"]), np.array(sheet["side"])
+    return ArgumentTable(table.location, text, topic, side, rated, used)
 
 
 def banks_by_topic(table: ArgumentTable) -> dict[str, Examples]:

@@ -133,10 +133,8 @@ def _strength(table: ArgumentTable, units: Units, train: Bool, test: Bool) -> Fl
 def _relevant(units: Units, which: Int64, topic: str, bank: Examples) -> Bool:
     says = topic_words(topic, bank)
     needed = WITH_BANK if bank.texts else WITHOUT_BANK
-    contents = [units.content[unit] for unit in which.tolist()]
-    return np.asarray(
-        [bool(at) and sum(says[list(at)].tolist()) / len(at) ** 0.5 >= needed for at in contents], np.bool_
-    )
+    slots = [list(units.content[unit]) for unit in which.tolist()]
+    return np.asarray([bool(at) and sum(says[at].tolist()) / len(at) ** 0.5 >= needed for at in slots], np.bool_)
 
 
 def _try_others(table: ArgumentTable, units: Units, topic: str, bank: Examples, off_topic: Float) -> None:

@@ -81,9 +81,8 @@ def judge_report(path: Path, bank: Path | None = None, quality: str = "") -> Jud
     methods[IN_TOPIC] = in_topic(table, units, None if general is None else general.scores)
     verdicts = {name: methods[name].verdicts for name in (SHIPPED, IN_TOPIC, HELD_OUT) if name in methods}
     everything = np.arange(len(table.text), dtype=np.int64)
-    overall = [
-        score(name, "", table, verdict, everything) for name, verdict in {**verdicts, **baselines(table)}.items()
-    ]
+    methods_and_baselines = {**verdicts, **baselines(table)}
+    overall = [score(name, "", table, verdict, everything) for name, verdict in methods_and_baselines.items()]
     by_topic = [
         score(name, topic, table, verdict, table.rows(topic))
         for topic in table.topics
