@@ -46,8 +46,8 @@ class BeliefState:
     """The beliefs of a block of agents.
 
     ``stance`` (n, P) in [-1, 1]; ``confidence`` (n, P) in [0, 1]; ``start`` (n, P) the stance at birth, to which
-    stubborn agents return. ``arrays`` holds what else a rule keeps per agent (first axis n), ``pairs`` what it keeps per
-    agent and other (for example ``trust`` by author, float64).
+    stubborn agents return. ``arrays`` holds what else a rule keeps per agent (first axis n), ``pairs`` what it keeps
+    per agent and other (for example ``trust`` by author, float64).
     """
 
     stance: Float
