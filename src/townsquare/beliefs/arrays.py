@@ -27,7 +27,7 @@ AgentSettings = Any
 
 
 class Beliefs(NamedTuple):
-    """What a block believes before the step; each (n, P) float64."""
+    """Beliefs of a block before the step; each (n, P) float64."""
 
     stance: Float
     confidence: Float
@@ -38,7 +38,7 @@ Columns = TypeVar("Columns", bound=NamedTuple)
 
 
 class Moved(NamedTuple):
-    """What a kernel writes: the belief after the step, and each part of the move.
+    """Output of a kernel: the belief after the step, and each part of the move.
 
     ``stance``, ``confidence``, ``anchor`` and ``clip`` are (n, P); ``exposure`` and ``trust`` (as read) are (m,) and
     ``own`` is (k,). All float64; the parts of an agent and proposition sum to its move.

@@ -32,7 +32,7 @@ SETTINGS = ("weight_on_others", "stubbornness")
 
 
 class Params(MemberParams):
-    """How much others count, and how much the start does."""
+    """Weights of others and of the starting stance."""
 
     weight_on_others: float = setting(
         0.1, "weight of the mean of what was shown; the rest is the agent's own", ge=0, le=1, grid=UPTAKE, symbol="w"

@@ -33,7 +33,7 @@ NEEDS, SETTINGS = frozenset({"exposures"}), ("tolerance", "convergence")
 
 
 class Params(MemberParams):
-    """How far agents listen, and how far they follow."""
+    """Tolerance and rate of convergence."""
 
     convergence: float = setting(
         0.5, "share of the gap to the mean that is closed (mu)", ge=0, le=1, grid=UPTAKE, symbol="mu"

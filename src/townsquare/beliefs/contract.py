@@ -58,7 +58,7 @@ class BeliefState:
 
 
 class Exposed(NamedTuple):
-    """What a block was shown that takes a stance: a CSR by agent, by proposition and then feed order within it.
+    """Exposures of a block that take a stance: a CSR by agent, by proposition and then feed order within it.
 
     An exposure whose post speaks to two propositions is two rows; one that speaks to none is no row.
     """
@@ -76,7 +76,7 @@ class Exposed(NamedTuple):
 
 
 class Own(NamedTuple):
-    """What a block wrote, and how others met what it ever wrote, in this step."""
+    """Posts of a block in this step, and reactions to all it ever wrote."""
 
     likes: Int32  # (n, P) accepted this step on own posts that speak to the proposition
     dislikes: Int32  # (n, P)
@@ -100,7 +100,7 @@ class Records(NamedTuple):
 
 
 class Changes(NamedTuple):
-    """What happened to the records of a block in the step, in order: a CSR by agent."""
+    """Changes to the records of a block in the step, in order: a CSR by agent."""
 
     indptr: Int64  # (n + 1,)
     record: Int32  # (c,) which of the agent's records, from 0
@@ -196,7 +196,7 @@ class Authors:
 
 @dataclass(frozen=True, slots=True)
 class BeliefInputs:
-    """All that moved a block in one step. Parts that the rule does not need are empty."""
+    """Inputs of a block in one step. Parts that the rule does not need are empty."""
 
     first: int  # row of the block's first agent, for draws by agent
     exposures: Exposed
@@ -206,7 +206,7 @@ class BeliefInputs:
 
 
 class Trail(NamedTuple):
-    """Why a block moved: rows in the rule's own unit that sum, per agent and proposition, to the move.
+    """Causes of a block's moves: rows in the rule's own unit that sum, per agent and proposition, to the move.
 
     ``agent`` counts within the block. ``rank`` and ``post`` are -1 where the row is no exposure or own post; ``trust``
     is NaN where the rule has none. Rows of amount 0 may be left out.
@@ -222,7 +222,7 @@ class Trail(NamedTuple):
 
 
 class Replayed(NamedTuple):
-    """What n people took in, event by event: records that began to count, and records that ceased to.
+    """Evidence of n people, event by event: records that began to count, and records that ceased to.
 
     ``initial`` (n,) stances in [-1, 1]; ``indptr`` (n + 1,) a CSR of the e events by person, in order. ``polarity``
     (e,) -1 or +1 and ``strength`` (e,) [0, 1] of the record; ``sign`` (e,) +1 where it began to count, -1 where it

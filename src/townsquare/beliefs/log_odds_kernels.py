@@ -25,14 +25,14 @@ _ARCHIVED, _REFUSED = int(HoldingChange.ARCHIVED), int(HoldingChange.REFUSED)
 
 
 class Weighed(NamedTuple):
-    """What each record (k,) counts with: ``strength`` after the step, ``before`` until this step."""
+    """Strength of each record (k,): ``strength`` after the step, ``before`` until this step."""
 
     strength: Float
     before: Float
 
 
 class Summed(NamedTuple):
-    """What a kernel writes; all float64, in log odds but for the stance.
+    """Output of a kernel; all float64, in log odds but for the stance.
 
     ``log_odds`` and ``stance`` (n, P) after the step; ``change`` (c,) what each change of a record contributed,
     ``reweighed`` (k,) what each unchanged record contributed by counting for more or less than before, and ``clip``

@@ -60,7 +60,7 @@ NEEDS = frozenset({"exposures", "holdings", "claim_exposures"})
 
 
 class Params(Factors, log_odds.Params):
-    """Those of ``log_odds``, the constants of SimSwarm, and a switch for each factor."""
+    """Settings of ``log_odds``, the constants of SimSwarm, and a switch for each factor."""
 
     weigh_trust: bool = Field(True, description="strength times trust in who passed it on")
     weigh_social_proof: bool = Field(True, description="strength times social proof")

@@ -45,7 +45,7 @@ class Message(NamedTuple):
 
 
 class Reading(NamedTuple):
-    """What a person held after the first ``after`` of the messages it received; stance in [-1, 1]."""
+    """A person's answer after the first ``after`` received messages; stance in [-1, 1]."""
 
     after: int
     stance: float

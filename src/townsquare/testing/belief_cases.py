@@ -32,7 +32,7 @@ _AUTHORS = 12
 
 
 class Case(NamedTuple):
-    """What one call of a rule is given, but for its draws."""
+    """Arguments of one call of a rule, without its draws."""
 
     state: BeliefState
     inputs: BeliefInputs

@@ -37,7 +37,7 @@ HANG = 3600.0
 
 
 class Fault(NamedTuple):
-    """How a request is failed: a status, a cut connection, no answer at all, or a reply as given."""
+    """Failure of a request: a status, a cut connection, no answer at all, or a given reply."""
 
     status: int = 200
     text: str | None = None
@@ -55,7 +55,7 @@ FaultOf = Callable[[int, Mapping[str, Any]], Fault | None]
 
 @dataclass
 class Behavior:
-    """What the server does; may be changed while it runs.
+    """Behavior of the server; may be changed while it runs.
 
     Attributes
     ----------
@@ -102,7 +102,7 @@ class Behavior:
 
 @dataclass
 class Seen:
-    """What came in.
+    """Counts of requests.
 
     Attributes
     ----------

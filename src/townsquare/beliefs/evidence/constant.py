@@ -13,7 +13,7 @@ from townsquare.settings.config import MemberParams
 
 
 class Params(MemberParams):
-    """One number."""
+    """The common strength."""
 
     value: float = Field(0.5, ge=0, le=1, description="strength of every claim that came without one")
 

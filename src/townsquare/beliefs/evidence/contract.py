@@ -17,7 +17,7 @@ from townsquare.settings.config import MemberParams
 
 
 class Topics(NamedTuple):
-    """What claims can be about.
+    """Propositions that claims can be about, with their banks.
 
     Attributes
     ----------

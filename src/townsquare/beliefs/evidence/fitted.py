@@ -18,7 +18,7 @@ from townsquare.core.documents import read_json
 
 
 class Fitted(NamedTuple):
-    """What the embedded judges start from.
+    """Fitted weights of the embedded judges.
 
     Attributes
     ----------

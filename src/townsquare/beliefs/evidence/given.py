@@ -9,7 +9,7 @@ from townsquare.settings.config import MemberParams
 
 
 class Params(MemberParams):
-    """Nothing to set."""
+    """No settings."""
 
 
 def extract(messages: Sequence[str], topics: Topics, params: Params) -> Found:

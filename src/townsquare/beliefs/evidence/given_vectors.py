@@ -21,7 +21,7 @@ THETA, THETA_SELF = 0.85, 0.50
 
 
 class Params(MemberParams):
-    """Where the vectors are."""
+    """The file of vectors."""
 
     file: str = Field(
         "",

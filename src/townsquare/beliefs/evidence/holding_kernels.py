@@ -93,7 +93,7 @@ class HeldRecords(NamedTuple):
 
 
 class Outcome(NamedTuple):
-    """What came of m incoming claims, (2m,) each, written by the kernel: each claim, and then what it replaced.
+    """Outcomes of m incoming claims, (2m,) each: each claim, and then the claim that it replaced.
 
     ``change`` is a :class:`townsquare.core.schema.HoldingChange` or :data:`NOTHING`, of the record of ``claim``;
     ``flags`` are those of the record after it, ``by`` is the claim that stopped or replaced it, -1 if none.

@@ -26,7 +26,7 @@ SIDES = {"for": 1, "against": -1}
 
 
 class Params(MemberParams):
-    """How it is asked."""
+    """Settings of the requests."""
 
     extract_temperature: float = Field(0.0, ge=0, le=2, description="of distillation and classification")
     most_claims: int = Field(8, ge=1, le=32, description="claims of one message at most")

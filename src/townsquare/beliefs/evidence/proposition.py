@@ -16,7 +16,7 @@ _MORE_HARM = (("more", "harm", "than", "good"), ("more", "bad", "than", "good"))
 
 
 class Frame(NamedTuple):
-    """How a proposition stands to its subject.
+    """Direction of a proposition toward its subject.
 
     Attributes
     ----------

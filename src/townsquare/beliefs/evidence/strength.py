@@ -28,7 +28,7 @@ _DIGITS = 6
 
 
 class Params(MemberParams):
-    """Nothing to set."""
+    """No settings."""
 
 
 def judge_strength(texts: Sequence[str], statements: Sequence[str]) -> Float:

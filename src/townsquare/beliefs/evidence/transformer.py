@@ -26,7 +26,7 @@ from townsquare.settings.base import MemberParams
 
 
 class Params(MemberParams):
-    """Which model, and how it is run."""
+    """The model and how it runs."""
 
     model: str = Field("", description="folder of a fine-tuned model")
     device: str = Field("cpu", description="where it runs: cpu, cuda, cuda:1, mps")
@@ -35,7 +35,7 @@ class Params(MemberParams):
 
 
 class FineTuning(NamedTuple):
-    """How a model is fine-tuned.
+    """Settings of fine-tuning.
 
     Attributes
     ----------

@@ -41,7 +41,7 @@ class GroupRow(NamedTuple):
 
 
 class Robustness(NamedTuple):
-    """One row of Table A7: RMSE of the groups' profiles over folds, less prior-only, less one profile for all."""
+    """One row of Table A7: RMSE of the groups' profiles over folds, minus prior-only, minus one profile for all."""
 
     split: str
     rmse: Interval

@@ -15,7 +15,7 @@ UptakeFilter = Literal["none", "first_per_author", "stronger_half"]
 
 
 class EvidenceChoice(MemberParams):
-    """One choice, kept with every fit and used again by ``--apply``."""
+    """One choice, stored with every fit and used again by ``--apply``."""
 
     polarity: Polarity | None = Field(None, description="source of a message's side; unset: by the data")
     strength: Strength | None = Field(None, description="source of its strength; unset: the data, else constant")

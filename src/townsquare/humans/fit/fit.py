@@ -20,7 +20,7 @@ _TOLERANCE = 1e-7
 
 
 class Setup(NamedTuple):
-    """What is fitted and how: the grid of a rule, ε, and whether to search beyond the grid."""
+    """The grid of a rule, ε, and whether to search beyond the grid."""
 
     grid: Grid
     margin: float
@@ -28,7 +28,7 @@ class Setup(NamedTuple):
 
 
 class HeldOut(NamedTuple):
-    """What held-out folds gave.
+    """Results of held-out folds.
 
     Attributes
     ----------

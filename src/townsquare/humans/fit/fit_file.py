@@ -36,7 +36,7 @@ class Profile(MemberParams):
 
 
 class SavedFit(MemberParams):
-    """What is kept of a fit: everything that predicting other people takes."""
+    """A fit as stored: everything needed to predict other people."""
 
     format: str
     data: str

@@ -47,7 +47,7 @@ class Population(NamedTuple):
 
 
 class Person(NamedTuple):
-    """What is known of one person: means and 95 % posterior intervals of x and y, and what is not known."""
+    """Parameters of one person: means and 95% posterior intervals of x and y, and whether they are identified."""
 
     name: str
     rows: int

@@ -21,7 +21,7 @@ FEWEST = 10
 
 
 class NoiseFloor(NamedTuple):
-    """How far people moved in conversations about something else: what no rule can explain by what was said."""
+    """Movement of people in conversations on other topics, which no rule can explain by the messages."""
 
     n: int
     mean_change: float
@@ -29,7 +29,7 @@ class NoiseFloor(NamedTuple):
 
 
 class Prepared(NamedTuple):
-    """What a fit works on.
+    """Data of a fit.
 
     Attributes
     ----------

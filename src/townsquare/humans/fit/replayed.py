@@ -14,7 +14,7 @@ from townsquare.humans.trajectories import Trajectories
 
 
 class Spans(NamedTuple):
-    """What is predicted: stretches from one reading of a person to a later one, k of them.
+    """Intervals to predict, k of them: from one reading of a person to a later one.
 
     Attributes
     ----------

@@ -24,7 +24,7 @@ class Interval(NamedTuple):
 
 
 class Score(NamedTuple):
-    """How far one method is off.
+    """Errors of one method.
 
     Attributes
     ----------

@@ -24,7 +24,7 @@ _AT_A_TIME = 20_000  # texts whose vectors are held at once
 
 
 class Stream(NamedTuple):
-    """What n people took in, event by event: records that began to count, and records that ceased to.
+    """Evidence of n people, event by event: records that began to count, and records that ceased to.
 
     Attributes
     ----------

@@ -22,7 +22,7 @@ from townsquare.humans.trajectories import Trajectories
 
 
 class Study(NamedTuple):
-    """Everything that ``townsquare fit`` found.
+    """Results of ``townsquare fit``.
 
     Attributes
     ----------

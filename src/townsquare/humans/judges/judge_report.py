@@ -25,7 +25,7 @@ SHIPPED, IN_TOPIC, HELD_OUT = "as shipped", "in-topic", "topics held out"
 
 
 class JudgeReport(NamedTuple):
-    """How judges and baselines did.
+    """Scores of judges and baselines.
 
     Attributes
     ----------

@@ -17,7 +17,7 @@ FEWEST = 3  # ratings below which a correlation says nothing
 
 
 class Verdicts(NamedTuple):
-    """What a judge says of n arguments.
+    """Verdicts of a judge on n arguments.
 
     Attributes
     ----------
@@ -41,7 +41,7 @@ class Verdicts(NamedTuple):
 
 
 class Scores(NamedTuple):
-    """One judge on one topic, or on all (``topic`` is ""). Rates, accuracies and F1 are in [0, 1]; NaN is undefined.
+    """Scores on one topic, or on all (``topic`` is ""). Rates, accuracies and F1 are in [0, 1]; NaN is undefined.
 
     ``extraction``, ``exact_one`` and ``over_split`` are shares of the texts that hold an argument; ``false_claims`` is
     the share of those labeled as holding none, and of texts on other topics, in which a claim is found.

@@ -17,7 +17,7 @@ from townsquare.humans.judges.argument_table import ArgumentTable
 
 
 class Units(NamedTuple):
-    """What is judged: the n texts of a table, then the passages of those that have several; u of them in all.
+    """Judged units: the n texts of a table, then the passages of those with several; u of them in all.
 
     Attributes
     ----------

@@ -53,7 +53,7 @@ class Pairs(NamedTuple):
 
 
 class Level(NamedTuple):
-    """What a threshold does: pairs that reach it, those of them that are paraphrases, and all paraphrases."""
+    """Counts at a threshold: pairs that reach it, paraphrases among them, and all paraphrases."""
 
     theta: float
     reached: int
@@ -81,7 +81,7 @@ class Level(NamedTuple):
 
 
 class Calibration(NamedTuple):
-    """What was measured, and the thresholds that it chooses.
+    """Measurements at every threshold, and the chosen ones.
 
     ``chosen_on`` and ``held_out`` hold a level a threshold, ascending; the second is empty for a file of one topic.
     ``recall_by_kind`` has the recall of each kind at θ and at θ_self, over all pairs, with how many there are.

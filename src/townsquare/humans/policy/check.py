@@ -52,7 +52,7 @@ class Compared(NamedTuple):
 
 
 class PolicyReport(NamedTuple):
-    """What ``check policy`` found: ``people`` by measure, and ``compared`` by set of agents and measure."""
+    """Results of ``check policy``: ``people`` by measure, and ``compared`` by set of agents and measure."""
 
     people: Mapping[str, float]
     people_mix: tuple[float, ...]

@@ -51,7 +51,7 @@ class Covariates(NamedTuple):
 
 
 class Content(NamedTuple):
-    """What posts differ by; ``base`` and ``plausibility`` (4,) by kind, ``appeal`` (4,) by feature of the text."""
+    """Effects of content; ``base`` and ``plausibility`` (4,) by kind, ``appeal`` (4,) by feature of the text."""
 
     base: Float
     plausibility: Float

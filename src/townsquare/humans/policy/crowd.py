@@ -22,7 +22,7 @@ _LEAST_TASTE = 0.05
 
 
 class Crowd(NamedTuple):
-    """How people differ.
+    """Differences between people.
 
     Attributes
     ----------

@@ -22,7 +22,7 @@ HALVES, FOLDS = 2, 5
 
 
 class Split(NamedTuple):
-    """One half of the people and one fold of the posts to be judged on, with the fits of the rest, one a penalty."""
+    """Half of the people and one fold of the posts, held out, with the fits to the rest, one per penalty."""
 
     people: Rows
     posts: Rows

@@ -19,7 +19,7 @@ Count = Annotated[int, Field(ge=-(2**31), lt=2**31)]
 
 
 class UpdateStart(BaseModel):
-    """What the agent holds before the first round; by topic, by author, and the hashes of what it has seen."""
+    """Beliefs before the first round, by topic and by author, and the hashes of seen posts."""
 
     pos: dict[str, float]
     conf: dict[str, float]
@@ -29,7 +29,7 @@ class UpdateStart(BaseModel):
 
 
 class UpdateResult(BaseModel):
-    """What it holds after a round, for the topic of the case."""
+    """Beliefs after a round, for the topic of the case."""
 
     pos: float
     conf: float
@@ -56,7 +56,7 @@ class UpdateCase(BaseModel):
 
 
 class ActionArguments(BaseModel):
-    """What an action was called with, as far as it matters here."""
+    """Arguments of an action, as far as they matter here."""
 
     text: str | None = None
     content: str | None = None
@@ -74,7 +74,7 @@ class LoggedAction(BaseModel):
 
 
 class AppliedBelief(BaseModel):
-    """What one agent holds after a round; empty where it was never touched."""
+    """Beliefs of one agent after a round; empty where it was never touched."""
 
     pos: dict[str, float]
     conf: dict[str, float]

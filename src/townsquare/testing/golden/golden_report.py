@@ -12,7 +12,7 @@ TOLERANCE = 1e-12
 
 @dataclass(slots=True)
 class GoldenReport:
-    """How one file of recorded inputs and outputs compares with what Townsquare computes.
+    """Comparison of one file of recorded inputs and outputs with Townsquare's.
 
     Attributes
     ----------
