@@ -13,7 +13,7 @@ import numpy as np
 
 from townsquare.core.array_types import Array, Int64, read_only
 from townsquare.simulation.feed.candidates import FeedInputs
-from townsquare.simulation.feed.rank_kernels import FEED_ROW, Given, Ranked, Readers, choose, collect, rank
+from townsquare.simulation.feed.rank_kernels import FEED_ROW, Given, Ranked, Readers, Scored, choose, collect, rank
 from townsquare.simulation.feed.rankers.contract import ChosenRanker, ReaderCandidates
 from townsquare.simulation.feed.ranking_view import RankingView
 
@@ -44,10 +44,9 @@ def rank_for_readers(view: RankingView, ranker: ChosenRanker, inputs: FeedInputs
         rows, candidates = gather(view, ranker, inputs, some)
         score = ranker.scores_of(view, read_only(some.agents), candidates, inputs.score)
         score = read_only(np.ascontiguousarray(score))  # one layout for kernels, whatever came
-        choose(
-            some, inputs.candidates.limit, inputs.candidates.order, ranker.member.retrieve is not None,
-            candidates.indptr, rows, key[candidates.post], score, Ranked(out.rows[part], out.counts[part]),
-        )  # fmt: skip
+        scored = Scored(candidates.indptr, rows, key[candidates.post], score)
+        limit, order, retrieves = inputs.candidates.limit, inputs.candidates.order, ranker.member.retrieve is not None
+        choose(some, limit, order, retrieves, scored, Ranked(out.rows[part], out.counts[part]))
     return out
 
 

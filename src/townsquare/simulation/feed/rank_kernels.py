@@ -348,20 +348,23 @@ def collect(
         _collect_chunk(lo, hi, candidates, pool, given, readers, ptr, rows, counts)
 
 
+class Scored(NamedTuple):
+    """Candidates with scores: those of the reader at position ``i`` are ``rows[ptr[i] : ptr[i + 1]]``.
+
+    ``key`` (m,) uint64 and ``score`` (m,) float64 are of the rows.
+    """
+
+    ptr: Array
+    rows: Array
+    key: Array
+    score: Array
+
+
 @nb.njit(cache=True)
 def _choose_chunk(
-    lo: int,
-    hi: int,
-    readers: Readers,
-    limit: int,
-    order: U64,
-    by_score: bool,
-    ptr: Array,
-    rows: Array,
-    key: Array,
-    score: Array,
-    out: Ranked,
+    lo: int, hi: int, readers: Readers, limit: int, order: U64, by_score: bool, scored: Scored, out: Ranked
 ) -> None:
+    ptr, rows, key, score = scored
     most = 0
     for i in range(lo, hi):
         most = max(most, readers.others[i])
@@ -386,22 +389,12 @@ def _choose_chunk(
 
 
 @nb.njit(parallel=True, cache=True)
-def choose(
-    readers: Readers,
-    limit: int,
-    order: U64,
-    by_score: bool,
-    ptr: Array,
-    rows: Array,
-    key: Array,
-    score: Array,
-    out: Ranked,
-) -> None:
+def choose(readers: Readers, limit: int, order: U64, by_score: bool, scored: Scored, out: Ranked) -> None:
     """Make feeds of what :func:`collect` gave: the best ``limit`` rows of followed accounts, ``others`` from others.
 
-    ``key`` and ``score`` (m,) are of the rows. From others come the best where ``by_score``, else the first ones.
+    From others come the best ones where ``by_score``, else the first ones.
     """
     n = readers.agents.shape[0]
     for chunk in nb.prange((n + CHUNK - 1) // CHUNK):
         lo, hi = chunk * CHUNK, min(n, (chunk + 1) * CHUNK)
-        _choose_chunk(lo, hi, readers, limit, order, by_score, ptr, rows, key, score, out)
+        _choose_chunk(lo, hi, readers, limit, order, by_score, scored, out)

@@ -71,24 +71,15 @@ class RootText(NamedTuple):
         Keys, and rows of texts.
     tail : str
         JSON of what follows them.
-    whole : str
-        JSON of texts and tail, with texts as long as the settings allow.
-    whole_from : int
-        Length of texts from which on they stand as in ``whole``.
     size : Size
         Of all of it, with the end of its line.
-    short_size : int
-        The size with no text longer than ``KEPT``.
     """
 
     author: int
     by: str
     texts: tuple[tuple[str, int], ...]
     tail: str
-    whole: str
-    whole_from: int
     size: Size
-    short_size: int
 
 
 class Row(NamedTuple):
@@ -112,14 +103,14 @@ class Row(NamedTuple):
 
 def fits(rows: Sequence[Row], room: int) -> bool:
     """Return whether all rows fit into ``room`` characters with texts as long as the settings allow."""
-    return sum(len(row.head) + len(row.root.whole) + 1 for row in rows) <= room
+    return sum(row.size.bare + sum(row.size.texts) for row in rows) <= room
 
 
 def _selected(rows: list[Row], room: int) -> list[Row]:
     """Return all posts, and the first comments that fit beside them with no text longer than ``KEPT``."""
-    left = room - sum(len(row.head) + row.root.short_size for row in rows if not row.is_comment)
+    left = room - sum(row.size.at(KEPT) for row in rows if not row.is_comment)
     comments = [row for row in rows if row.is_comment]
-    used = accumulate(len(row.head) + row.root.short_size for row in comments)
+    used = accumulate(row.size.at(KEPT) for row in comments)
     last = max((row.at for row, size in zip(comments, used, strict=True) if size <= left), default=-1)
     return [row for row in rows if not row.is_comment or row.at <= last]
 
@@ -211,19 +202,13 @@ class FeedPages:
             tail += f',"note_id":"{name}"'
             texts.append(("note_to_judge", int(self._views.note("text")[offered])))
         lengths = tuple(len(self._text(row, self._longest)) for _, row in texts)
-        is_cut = any(len(quoted(self._views.text(row))) - 2 > self._longest for _, row in texts)
         size = Size(len(tail) + 2 + sum(len(text) + 6 for text, _ in texts), lengths)
         author = int(self._views.post("author")[root])
-        whole_from = self._longest if is_cut else max(lengths)
-        whole = self._body(texts, tail, self._longest)
-        return RootText(author, self._called(author), tuple(texts), tail, whole, whole_from, size, size.at(KEPT))
+        return RootText(author, self._called(author), tuple(texts), tail, size)
 
     def _line(self, row: Row, longest: int) -> str:
-        root = row.root
-        return row.head + (root.whole if longest >= root.whole_from else self._body(root.texts, root.tail, longest))
-
-    def _body(self, texts: Sequence[tuple[str, int]], tail: str, longest: int) -> str:
-        return "".join([f',"{key}":"{self._text(text, longest)}"' for key, text in texts]) + tail + "}"
+        texts = [f',"{key}":"{self._text(text, longest)}"' for key, text in row.root.texts]
+        return f"{row.head}{''.join(texts)}{row.root.tail}}}"
 
 
 def _cut(text: str, longest: int) -> str:
