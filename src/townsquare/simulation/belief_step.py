@@ -76,6 +76,16 @@ class _Roots(NamedTuple):
     stance: Array
 
 
+@nb.njit(parallel=True, nogil=True, cache=True)
+def _count(indptr: Array, index: Array, n_stances: Array, out: Array) -> None:
+    """Count the stances of the exposures of each agent into ``out[i + 1]``."""
+    for i in nb.prange(indptr.shape[0] - 1):
+        n = 0
+        for e in range(indptr[i], indptr[i + 1]):
+            n += n_stances[index[e]]
+        out[i + 1] = n
+
+
 class _Credible(NamedTuple):
     """The credibility of each agent, (n_agents,) float64, and whether it has one, bool.
 
@@ -193,7 +203,9 @@ class InputsOfStep:
         agent = rows["agent"]
         lo, hi = rows_between(agent, first, stop)
         indptr = offsets(agent[lo:hi], first, stop - first)
-        out_ptr = np.r_[0, np.cumsum(roots.n_stances[rows.index[lo:hi]], dtype=np.int64)][indptr]
+        out_ptr = np.zeros(stop - first + 1, np.int64)
+        _count(indptr, rows.index[lo:hi], roots.n_stances, out_ptr)
+        np.cumsum(out_ptr, out=out_ptr)
         m = int(out_ptr[-1])
         dtypes = ("i2", "i4", "i2", "i4", "f8", "f8", "i4", "?", "f8")  # of the columns of Exposed, in its order
         out = tuple(np.empty(m, dtype) for dtype in dtypes)

@@ -63,9 +63,9 @@ class _Made(NamedTuple):
     def offsets(self) -> Int64:
         """Count the claims before those of each agent, (agents + 1,)."""
         met = self.what[self.indptr[0] : self.indptr[-1]]
-        before: Int64 = np.r_[0, np.cumsum(self.n[met], dtype=np.int64)]
-        at: Int64 = before[self.indptr - self.indptr[0]]
-        return at
+        before = np.zeros(met.size + 1, np.int64)
+        np.cumsum(self.n.take(met), out=before[1:])
+        return before[self.indptr - self.indptr[0]]
 
 
 @nb.njit(parallel=True, cache=True)
