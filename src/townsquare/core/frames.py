@@ -1,4 +1,4 @@
-"""The one place where lazy frames of Polars are read: joined as they are written, summed in one order."""
+"""Reads lazy frames of Polars: joined as they are written, summed in one order."""
 
 from __future__ import annotations
 

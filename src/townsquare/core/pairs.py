@@ -44,7 +44,7 @@ def empty_block(n_agents: int, dtype: npt.DTypeLike) -> PairBlock:
 
 @nb.njit(inline="always", cache=True)
 def _place(keys: Int32, lo: int, hi: int, wanted: int) -> int:
-    """Return the first place in ``keys[lo:hi]``, which ascend, whose key is at least ``wanted``; ``hi`` if none is.
+    """Return the first position in ascending ``keys[lo:hi]`` with a key of at least ``wanted``; ``hi`` for none.
 
     Without a branch that the processor could guess wrong.
     """
@@ -70,7 +70,7 @@ def has(keys: Int32, lo: int, hi: int, wanted: int) -> bool:
 
 @nb.njit(inline="always", cache=True)
 def places(keys: Int32, first: int, end: int, wanted: Int32, lo: int, hi: int, at: Int64) -> None:
-    """The first place in ``keys[first:end]``, which ascend, with a key of at least ``wanted[x]``; ``end`` if none has.
+    """Find the first position in ascending ``keys[first:end]`` with a key of at least ``wanted[x]``; ``end`` for none.
 
     Written into ``at[x]``, for ``x`` from ``lo`` to ``hi``. No branch that the processor could guess wrong, and
     all of them take a step together, so that it looks at many keys at once.
@@ -116,7 +116,7 @@ class _Query(NamedTuple):
     """Keys asked for by agent, and what is found of them.
 
     ``slot`` says where each pair stands, ``known`` whether it was there. ``packed`` holds the new keys of each agent
-    first, in order, each with its place in one word.
+    first, in order, each packed with its position.
     """
 
     indptr: Int64

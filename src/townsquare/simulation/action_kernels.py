@@ -36,7 +36,7 @@ HIDES = 1 << 11  # the author is not shown to the agent any more, which ends a f
 
 
 class Kinds(NamedTuple):
-    """What holds for each kind of action, by its number, also for those that there are not: (256,) each.
+    """The properties of each kind of action by its number, also for unused numbers: (256,) each.
 
     ``traits`` int64 are the bits above; ``bit`` uint8 stands for the kind in the store of reactions, 0 for none;
     ``longest`` int64 is how many characters it may have.
@@ -60,7 +60,7 @@ class Choices(NamedTuple):
 
 
 class Shown(NamedTuple):
-    """Who was shown what: a :class:`townsquare.simulation.feed.build.Feed`, with columns of its exposures.
+    """The feeds: a :class:`townsquare.simulation.feed.build.Feed`, with columns of its exposures.
 
     ``agents`` (k,) int32 and ``indptr`` (k + 1,) int64 as there. By row of the exposures: ``code``, ``post``,
     ``author``, ``offered`` int32, ``slot`` uint8, ``rank`` int16, and whether the row was ``examined`` bool, which is
@@ -80,7 +80,7 @@ class Shown(NamedTuple):
 
 
 class Past(NamedTuple):
-    """What the agents of the block that starts at ``first`` did before; ``reactions`` holds bits, ``hidden`` authors.
+    """Earlier actions of the agents of the block that starts at ``first``; ``reactions`` are bits, ``hidden`` authors.
 
     With that, the same for every block, ``status`` uint8 and ``author`` int32 of posts, and ``note_author`` int32.
     """
@@ -122,7 +122,7 @@ class Judged(NamedTuple):
 
 
 class Facts(NamedTuple):
-    """What reasons are about, of one action on something that stands in the feed.
+    """The facts that decide whether an action on a row of the feed is refused.
 
     ``length`` is of the text, 0 for none and for one that says nothing; ``follows`` and ``hidden`` are about the author
     where it is acted on; ``did`` is whether the agent did this before.

@@ -306,7 +306,7 @@ def _ended(world: World, agent: Array, target: Array, moved: Array, hides: Array
 
 
 class Friction(NamedTuple):
-    """``chance`` (k, kinds) float64 that an action is given up, by place in the feed's agents; and the draws."""
+    """``chance`` (k, kinds) float64 that an action is given up, by position in the feed's agents; and draws."""
 
     chance: npt.NDArray[np.float64]
     draw: StageDraws
@@ -324,7 +324,7 @@ def given_up(
     """Return which of the accepted actions are given up, (n,).
 
     The draw is by kind, agent and what is acted on, so that it is another one for each post, and no other action, row
-    or agent shifts it. ``place`` (n,) is where each action's agent stands in the feed.
+    or agent shifts it. ``reader`` (n,) is the position of each agent in the feed.
     """
     accepted = judged.reason == Reason.NONE
     out = np.zeros(accepted.size, np.bool_)

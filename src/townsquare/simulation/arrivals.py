@@ -42,7 +42,7 @@ from townsquare.simulation.world import World
 
 @dataclass(frozen=True, slots=True)
 class Arrivals:
-    """What will enter, and when; a function of settings and scenario alone.
+    """The plan of what will enter, and when; a function of settings and scenario alone.
 
     ``post`` (k,) int64 are rows of the scenario's posts in the order in which they enter, ``step`` (k,) int64 when.
     ``judges`` make claims of posts, and of the arguments that agents start with. ``profiles`` are those of which agents

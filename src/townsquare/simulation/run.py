@@ -203,7 +203,7 @@ def _step_back() -> None:
 
 
 class Committer:
-    """Commits steps in order; leaving it as a context waits for what is being written, so that it is safe.
+    """Commits steps in order; leaving the context waits until the last step is written.
 
     Parameters
     ----------
@@ -237,7 +237,7 @@ class Committer:
             self._on_step(written)  # which may end the run: this step is recorded all the same
 
     def report(self) -> None:
-        """Call ``on_step`` for what was committed meanwhile, if anything was; raises what went wrong with it."""
+        """Call ``on_step`` for a step that was committed meanwhile, if any; raise what went wrong with it."""
         if self._writing is not None and self._writing.done():
             self.wait()
 
@@ -272,7 +272,7 @@ class Committer:
             self.wait()
 
     def _finish_writing(self) -> KeyboardInterrupt | None:
-        """Wait for what is being written, whoever presses Ctrl-C meanwhile: the recorder is closed next."""
+        """Wait until the last step is written, also after Ctrl-C: the recorder is closed next."""
         stopped, pool = None, self._pool
         while pool is not None:
             try:

@@ -45,7 +45,7 @@ Finding = tuple[int, int, float, str, str, str]
 
 @dataclass(frozen=True, slots=True)
 class Judges:
-    """Who makes claims of posts: extractor, strength judge and embedder with their settings, fixed for a run.
+    """The members that make claims of posts, with their settings, fixed for a run: extractor, strength judge, embedder.
 
     ``theta`` and ``theta_self`` are the thresholds in use, those of the settings or the embedder's own; near-duplicates
     are sought down to the second only if ``own_claims`` become records. ``extracted`` (by text) and ``estimated`` (by
@@ -283,7 +283,7 @@ def _texts(world: World, claims: Array) -> list[str]:
     return [world.texts[row] for row in world.claims["text"][claims]]
 
 
-# Claims before they have rows, as columns: words are places in a list, so that claims cost no loop each.
+# Claims before they have rows, as columns: texts are positions in a list, so that no claim costs a loop.
 
 
 @dataclass(frozen=True, slots=True)
@@ -291,7 +291,7 @@ class Made:
     """Claims before they have rows; (c,) each, those of one post together and in order of posts.
 
     ``post`` is -1 for arguments of the bank, ``strength`` NaN where nobody said. ``text``, ``snippet`` and ``tag`` are
-    places in ``words``, in which each text stands once or more; -1 for none.
+    positions in ``words``, which holds each text at least once; -1 for none.
     """
 
     words: Sequence[str]
@@ -304,7 +304,7 @@ class Made:
     tag: Int64
 
     def texts(self, at: Array) -> list[str]:
-        """Return the claims at these places, in their own words."""
+        """Return the texts of the claims at these positions."""
         return [self.words[k] for k in self.text[at].tolist()]
 
 

@@ -50,7 +50,7 @@ class Start(NamedTuple):
 
 
 class Newcomers(NamedTuple):
-    """Who starts.
+    """The agents that start.
 
     Attributes
     ----------

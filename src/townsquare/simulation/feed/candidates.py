@@ -93,7 +93,7 @@ class Notes(NamedTuple):
 
 
 class FeedInputs(NamedTuple):
-    """What the feeds of one step are made of; ``score`` is one a post, (posts,).
+    """The inputs of the feeds of one step; ``score`` is one for each post, (posts,).
 
     Parts go to kernels one by one: Numba takes no tuples in tuples there.
     """

@@ -16,7 +16,7 @@ from townsquare.simulation.world import World
 
 @dataclass(frozen=True, slots=True)
 class FeedOptions:
-    """Who gets a feed, and what differs between their feeds.
+    """The agents that get a feed, and the differences between their feeds.
 
     ``agents`` (k,) int32 are ascending rows of agents, and in their order: ``others`` (k,) int64 rows from other
     accounts at most; ``labels`` (k,) bool whether labels are shown; ``sent`` (k, m) int32 posts put at the top, -1 for
@@ -36,7 +36,7 @@ class FeedOptions:
         return bool(self.labels.any() and not self.labels.all())
 
     def part(self, lo: int, hi: int) -> FeedOptions:
-        """Return the same for the agents at places ``lo`` to ``hi``."""
+        """Return the same for the agents at positions ``lo`` to ``hi``."""
         return replace(
             self, agents=self.agents[lo:hi], others=self.others[lo:hi], labels=self.labels[lo:hi], sent=self.sent[lo:hi]
         )

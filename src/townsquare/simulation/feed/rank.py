@@ -58,7 +58,7 @@ def gather(view: RankingView, ranker: ChosenRanker, inputs: FeedInputs, readers:
     """
     followed, agents = inputs.candidates, readers.agents
     given = _given(view, ranker, inputs, readers)
-    # A root that is shown from a followed account takes no place among the others: so many more are gathered.
+    # A root from a followed account may come from the pool too, and is then left out there: gather so many more.
     more = np.where(readers.others > 0, readers.others + followed.limit, 0)
     size = np.r_[0, np.cumsum(np.diff(followed.ptr)[readers.followed])]
     local = agents - readers.first

@@ -24,7 +24,7 @@ _BUCKET = np.dtype([("agent", "i4"), ("at", "i4")])
 
 
 class Readers(NamedTuple):
-    """Whose feeds: ``agents`` (n,) int32 ascend, all of the block that starts at agent ``first``.
+    """The readers: ``agents`` (n,) int32 ascend, all of the block that starts at agent ``first``.
 
     Follows, seen roots, rated notes and hidden authors of the block's agents are offsets and keys of pair stores, see
     :class:`townsquare.core.pairs.PairBlock`. ``others`` (n,) int64 is how many rows from other accounts each agent is
@@ -53,7 +53,7 @@ class Ranked(NamedTuple):
 
 
 class Given(NamedTuple):
-    """Roots that a ranker retrieved: those of the reader at place ``i`` are ``row[ptr[i] : ptr[i + 1]]``."""
+    """Roots that a ranker retrieved: those of the reader at position ``i`` are ``row[ptr[i] : ptr[i + 1]]``."""
 
     ptr: npt.NDArray[np.int64]
     row: Array
@@ -62,10 +62,10 @@ class Given(NamedTuple):
 class Scratch(NamedTuple):
     """Memory of one thread for one feed at a time.
 
-    ``candidate`` holds those of all followed accounts, ``owner`` whose ring each is from, ``newest`` places of the
-    newest of each root, ``table`` places in ``newest`` by root. ``best`` are entries in order, ``root`` their roots.
-    ``drawn`` are the draws of the pool, ``smallest`` the smallest of these in order, ``position`` their positions,
-    ``picked`` those of the roots that are shown.
+    ``candidate`` holds the candidates of all followed accounts, ``owner`` the account of each, ``newest`` positions of
+    the newest candidate of each root, ``table`` positions in ``newest`` by root. ``best`` are entries in order,
+    ``root`` their roots. ``drawn`` are the draws of the pool, ``smallest`` the smallest of these in order, ``position``
+    their positions, ``picked`` the positions of the roots that are shown.
     """
 
     candidate: Array
@@ -82,7 +82,7 @@ class Scratch(NamedTuple):
 
 @nb.njit(cache=True)
 def _scratch(lo: int, hi: int, candidates: Candidates, pool: Pool, readers: Readers) -> Scratch:
-    """Memory for the largest of the feeds at places ``lo`` to ``hi``."""
+    """Memory for the largest of the feeds at positions ``lo`` to ``hi``."""
     most, others = 1, 0
     for i in range(lo, hi):
         size, local = 0, readers.agents[i] - readers.first

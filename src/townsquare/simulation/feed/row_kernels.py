@@ -31,7 +31,7 @@ class Rows(NamedTuple):
 
 @nb.njit(inline="always", cache=True)
 def _comments_under(i: int, root: int, readers: Readers, comments: Comments, roots: Roots, out: Array) -> int:
-    """Write places of the comments that reader ``i`` is shown under a root into ``out``; returns how many.
+    """Write the positions of the comments that reader ``i`` sees under a root into ``out``, and return how many.
 
     These are of others, but of no hidden author.
     """

@@ -114,7 +114,7 @@ def _entries(views: Views, params: Params) -> npt.NDArray[np.int64]:
 
 
 def _writers(views: Views, draws: StageDraws, params: Params) -> npt.NDArray[np.int64]:
-    """Return places of the agents that post."""
+    """Return the positions of the agents that post."""
     if ActionKind.POST not in views.allowed or not _entries(views, params).size:
         return np.empty(0, np.int64)
     return np.flatnonzero(draws.uniform("coordinated:POST", views.agents) < params.posts_per_step)

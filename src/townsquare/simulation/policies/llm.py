@@ -65,7 +65,7 @@ PROMPT_STATS = ("agent", "tokens", "shown", "shortened", "memories_out", "commen
 
 
 class Pending(NamedTuple):
-    """What is needed of a question once it is answered: thousands are asked at once, and prompts are long."""
+    """The parts of a question that its answer needs: thousands are asked at once, and prompts are long."""
 
     position: int
     turn: int
@@ -75,10 +75,10 @@ class Pending(NamedTuple):
 
 
 class Questions:
-    """Every question of a step, in the order of agents; each is put together when it is taken.
+    """Iterates over the questions of a step, in the order of agents; each is made when it is requested.
 
-    An agent is asked once: how it reacts to its feed, and where its draw says so, for a post in the same reply; one
-    that has nothing to react to is asked for the post alone. What would be too long is shortened, in the order that
+    An agent gets one question: how it reacts to its feed and, if its draw says so, for a post in the same reply. An
+    agent without anything to react to is asked for the post alone. Long prompts are shortened in the order that
     :mod:`townsquare.simulation.policies.llm_room` gives.
     """
 

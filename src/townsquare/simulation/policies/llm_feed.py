@@ -26,7 +26,7 @@ _BLOCK = 256
 
 @dataclass(frozen=True, slots=True)
 class FeedPage:
-    """One agent's feed, as much of it as stands in its prompt.
+    """The part of an agent's feed that stands in its prompt.
 
     Attributes
     ----------

@@ -6,7 +6,7 @@ A script is a list of lines, each with a step, an agent and an action::
     - {step: 2, agent: 3, action: comment, rank: 1, text: "Not so fast.", stance: {0: -0.4}}
     - {step: 2, agent: 4, action: follow, rank: 0}
 
-``rank`` is the place in the feed that the agent is shown; an action on a rank that its feed does not reach is refused
+``rank`` is the position in the feed of the agent; an action on a rank that its feed does not reach is refused
 as not shown. ``post: 17`` names a post instead and is refused in the same way where it is not in the feed.
 """
 

@@ -39,7 +39,7 @@ REFERENCE_POSTS, FEWEST_POSTS, MOST_POSTS = 15.0, 10, 20
 
 
 class Readers(NamedTuple):
-    """Who reads: ``agents`` (n,), offsets of their rows ``indptr`` (n + 1,), ``activity`` (n,), ``stance`` (n, P)."""
+    """The readers: ``agents`` (n,), offsets of their rows ``indptr`` (n + 1,), ``activity`` (n,), ``stance`` (n, P)."""
 
     agents: Array
     indptr: Array
@@ -48,7 +48,7 @@ class Readers(NamedTuple):
 
 
 class Rows(NamedTuple):
-    """Columns of what the agents are shown, (m,) each; ``code`` is a place in what is :func:`read`."""
+    """Columns of what the agents are shown, (m,) each; ``code`` is a position in the result of :func:`read`."""
 
     code: Array
     slot: Array
@@ -57,9 +57,9 @@ class Rows(NamedTuple):
 
 
 class Posts(NamedTuple):
-    """What there is to know of posts, (posts,) each; the last two are columns of post_stances.
+    """Columns of posts, (posts,) each; the last two are columns of post_stances.
 
-    ``appeal`` is what the words of a post add.
+    ``appeal`` is the appeal of the words of a post.
     """
 
     plausibility: Array
@@ -77,7 +77,7 @@ READ = np.dtype(
         ("n_stances", "i4"), ("first", "i4"), ("proposition", "i4"), ("label", "i4"),
     ]
 )  # fmt: skip
-"""What matters of a post that is read, side by side: posts in feeds are few, and read often.
+"""The properties of a post that a reader reacts to, side by side: posts in feeds are few, and read often.
 
 ``doubt`` is plausibility less a half, ``engagement`` ln(1 + likes); ``proposition`` and ``stance`` are the first of
 ``n_stances``, which begin at ``first``; for ``label`` see :func:`label_sums`.
@@ -114,7 +114,7 @@ def _distance(stance: Array, post: Any, posts: Posts, missing: float) -> float:
 
 
 class Kinds(NamedTuple):
-    """What there is to know of the kinds of action that are done to rows.
+    """The kinds of action that are done to rows.
 
     ``table`` (13, kinds) float64 holds the coefficients in the order of ``COEFFICIENTS``; ``draws`` (kinds,) uint64,
     one base a kind, and ``tastes`` likewise, lasting ones; ``on_notes`` (kinds,) bool is for those done to an offered

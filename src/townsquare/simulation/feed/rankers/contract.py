@@ -18,7 +18,7 @@ FAMILY = "ranker"
 
 
 class ReaderCandidates(NamedTuple):
-    """What could stand in the feeds of k readers, a row each; those of the i-th are ``indptr[i] : indptr[i + 1]``.
+    """Candidates for the feeds of k readers, a row each; those of the i-th are ``indptr[i] : indptr[i + 1]``.
 
     ``indptr`` is (k + 1,) int64, the others are (m,). ``reader`` int32 is the agent whose feed it is. ``post`` int32 is
     the row of posts, ``root`` int32 its root, ``author`` int32 who wrote the post or shared it. ``followed`` bool says

@@ -63,7 +63,7 @@ class NoteRatings:
 
 @dataclass(frozen=True, slots=True)
 class NoteScores:
-    """What notes are found to be, (n,) each.
+    """The scores of notes, (n,) each.
 
     Attributes
     ----------
