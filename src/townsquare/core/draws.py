@@ -16,6 +16,7 @@ from __future__ import annotations
 import hashlib
 from enum import IntEnum
 from functools import lru_cache
+from typing import Any
 
 import numba as nb
 import numpy as np
@@ -110,19 +111,16 @@ def _fill_bits(base: U64, agents: npt.NDArray[np.int64], keys: npt.NDArray[U64],
 
 
 def bits_oracle(base: U64, agents: npt.NDArray[np.int64], keys: npt.NDArray[U64]) -> npt.NDArray[U64]:
-    """NumPy form of the compiled draw, bit for bit."""
-
-    def finalize(z: npt.NDArray[U64]) -> npt.NDArray[U64]:
-        z = (z ^ (z >> U64(30))) * _MIX1
-        z = (z ^ (z >> U64(27))) * _MIX2
-        return z ^ (z >> U64(31))
-
+    """Return the same bits as the compiled draw, by NumPy: :func:`mix` without compilation, on arrays."""
+    kernel: Any = mix
+    finalize = kernel.py_func
     with np.errstate(over="ignore"):
-        return finalize(finalize(base + agents.astype(np.int64).astype(U64) * _GOLDEN) ^ keys.astype(U64))
+        agent_bits = finalize(base + agents.astype(np.int64).astype(U64) * _GOLDEN)
+        return np.asarray(finalize(agent_bits ^ keys.astype(U64)), U64)
 
 
 def uniform_oracle(base: U64, agents: npt.NDArray[np.int64], keys: npt.NDArray[U64]) -> npt.NDArray[np.float64]:
-    """NumPy form of :meth:`StageDraws.uniform`, bit for bit."""
+    """Return the same numbers as :meth:`StageDraws.uniform`, by NumPy."""
     return (bits_oracle(base, agents, keys) >> U64(11)).astype(np.float64) * _SCALE
 
 
