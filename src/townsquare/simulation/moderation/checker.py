@@ -32,17 +32,21 @@ class CheckerParams(MemberParams):
     """Settings of the fact-checker."""
 
     checker: Literal["embedded", "model"] = setting(
-        "embedded", "who checks: the embedded checker, or a language model (section `model`)"
+        "embedded", "the fact-checker: embedded, or a language model (section `model`)"
     )
-    checker_temperature: float = setting(0.3, "of the language model (MOSAIC, appendix I.4)", ge=0, le=2)
-    posts_per_step: int = setting(5, "posts it reviews a step (MOSAIC: 5)", ge=0)
-    sensitivity: float = setting(0.85, "chance of `false` for a false post that it decides on", ge=0, le=1)
-    specificity: float = setting(0.95, "chance of `true` for a true post that it decides on", ge=0, le=1)
-    unverified: float = setting(0.15, "chance that it cannot decide", ge=0, le=1)
+    checker_temperature: float = setting(
+        0.3, "temperature of the language model as checker (MOSAIC, appendix I.4)", ge=0, le=2
+    )
+    posts_per_step: int = setting(5, "posts reviewed in each step (MOSAIC: 5)", ge=0)
+    sensitivity: float = setting(0.85, "probability of the verdict `false` for a false post, if it decides", ge=0, le=1)
+    specificity: float = setting(0.95, "probability of the verdict `true` for a true post, if it decides", ge=0, le=1)
+    unverified: float = setting(0.15, "probability of the verdict `unverified`", ge=0, le=1)
     confidence_right: tuple[float, float] = setting(
-        (18.0, 2.0), "Beta distribution of its confidence when it is right (mean 0.9)"
+        (18.0, 2.0), "Beta distribution of the confidence of right verdicts (mean 0.9)"
     )
-    confidence_wrong: tuple[float, float] = setting((6.0, 4.0), "and when it is wrong (mean 0.6)")
+    confidence_wrong: tuple[float, float] = setting(
+        (6.0, 4.0), "Beta distribution of the confidence of wrong verdicts (mean 0.6)"
+    )
     takedown_at: float = setting(0.9, "confidence in `false` from which a post is taken down", ge=0, le=1)
 
 

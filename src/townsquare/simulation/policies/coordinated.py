@@ -32,13 +32,17 @@ class Params(MemberParams):
     proposition: int | None = setting(
         None, "number of the proposition whose side is pushed", ge=0, names="propositions"
     )
-    side: Literal["for", "against"] = setting("for", "which side of it")
+    side: Literal["for", "against"] = setting("for", "the side that is pushed")
     like: float = setting(0.9, "chance to like a row that is amplified", ge=0, le=1)
-    share: float = setting(0.5, "chance to share it", ge=0, le=1)
-    comment: float = setting(0.2, "chance to comment on it with an argument of the side", ge=0, le=1)
-    follow: float = setting(0.5, "chance to follow its author, if that is not followed yet", ge=0, le=1)
+    share: float = setting(0.5, "chance to share a row that is amplified", ge=0, le=1)
+    comment: float = setting(
+        0.2, "chance to comment on a row that is amplified, with an argument of the side", ge=0, le=1
+    )
+    follow: float = setting(
+        0.5, "chance to follow the author of a row that is amplified, if not followed yet", ge=0, le=1
+    )
     posts_per_step: float = setting(0.5, "chance that a member posts an argument in a step", ge=0, le=1)
-    together: bool = setting(True, "all members write the same argument in a step")
+    together: bool = setting(True, "let all members write the same argument in a step")
 
 
 def decide(views: Views, draws: StageDraws, params: Params) -> ProposedActions:

@@ -37,26 +37,24 @@ _NO_FEED = frozenset(kinds_where(lambda spec: spec.on == On.NOTHING))
 class Params(MemberParams):
     """Settings of the policy `llm`; which model answers stands in the section `model`."""
 
-    reasoning: bool = setting(False, "each action comes with a short explanation, which is recorded")
-    nudge: bool = setting(
-        False, "invite agents to pass on what is surprising, as MOSAIC does where nothing is moderated"
-    )
-    beliefs_as: Literal["bands", "ten_bins"] = setting("bands", "how a stance is put into words")
+    reasoning: bool = setting(False, "ask for a short explanation of each action, and record it")
+    nudge: bool = setting(False, "invite agents to share surprising posts, as MOSAIC does without moderation")
+    beliefs_as: Literal["bands", "ten_bins"] = setting("bands", "words for a stance: bands, or ten bins")
     posts_per_step: float = setting(0.2, "chance that an agent is asked for a post in a step", ge=0, le=1)
-    own_posts: int = setting(3, "own latest posts that it is shown before it writes", ge=0, le=50)
-    somewhat: bool = setting(False, "agents may also find a note somewhat helpful")
-    max_actions: int = setting(8, "actions in one reply at most", ge=1, le=100)
-    text_shown: int = setting(400, "of each text in a feed at most", ge=20, le=10000, unit="characters")
+    own_posts: int = setting(3, "maximum latest own posts in the prompt for a post", ge=0, le=50)
+    somewhat: bool = setting(False, "allow agents to rate a note somewhat helpful")
+    max_actions: int = setting(8, "maximum actions in one reply", ge=1, le=100)
+    text_shown: int = setting(400, "maximum length of a text in a feed", ge=20, le=10000, unit="characters")
     prompt_tokens: int | None = setting(
         1500,
-        "what an agent is told in a step at most; texts, memories, comments are shortened to fit, in the "
-        "order that docs/llm-agents.md gives; unset: any length",
+        "maximum length of a prompt; texts, memories and comments are shortened to fit, in the order that "
+        "docs/llm-agents.md gives; unset: no limit",
         ge=100,
         le=1_000_000,
         unit="tokens",
     )
     characters_per_token: float = setting(
-        4.0, "how tokens are counted for that; measured in the report of a run", ge=0.5, le=20
+        4.0, "characters counted as one token for that limit; the report of a run measures it", ge=0.5, le=20
     )
 
 

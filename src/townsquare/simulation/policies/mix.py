@@ -30,8 +30,8 @@ from townsquare.simulation.views import COLUMNS, ProposedActions, Views, no_acti
 class Member(MemberParams):
     """One kind of agent in the mix."""
 
-    name: str = setting(..., "member of the family `policy`, but `mix`")
-    share: float = setting(..., "its share of the agents, relative to the others'", gt=0)
+    name: str = setting(..., "member of the family `policy`, except `mix`")
+    share: float = setting(..., "share of the agents, relative to the other members", gt=0)
     params: dict[str, Any] = setting(dict, "its settings", params_of="policy")
 
     @model_validator(mode="after")
@@ -46,10 +46,11 @@ class Params(MemberParams):
     """Settings of the policy `mix`."""
 
     members: tuple[Member, ...] = setting(
-        (Member(name="statistical", share=1.0),), "policies, each with its share of the agents", min_length=1
+        (Member(name="statistical", share=1.0),), "policies and their shares of the agents", min_length=1
     )
     by: Literal["draw", "followers"] = setting(
-        "draw", "who gets which: by chance; or by followers at the start, the first member those who have most"
+        "draw",
+        "assignment: by chance, or by followers at the start, with the first member for those with most followers",
     )
 
     def check_change(self, before: MemberParams) -> None:

@@ -38,7 +38,7 @@ class ScriptedAction(MemberParams):
     step: int = Field(ge=1)
     agent: int = Field(ge=0, json_schema_extra={"names": "agents"})
     action: ActionName
-    rank: int | None = Field(None, ge=0, description="place in the feed, from 0")
+    rank: int | None = Field(None, ge=0, description="rank in the feed, from 0")
     post: int | None = Field(None, ge=0, description="row of posts, instead of a rank")
     text: str | None = Field(None, max_length=100_000)
     stance: dict[int, Stance] = Field(default_factory=dict, description="declared stance by number of the proposition")
@@ -49,7 +49,7 @@ class Params(MemberParams):
     """Settings of the policy `scripted`."""
 
     script: tuple[ScriptedAction, ...] = Field(
-        (), description="the lines, in any order; those of one agent and step keep theirs"
+        (), description="scripted actions, in any order; those of an agent and step keep their order"
     )
 
 

@@ -81,11 +81,11 @@ class Params(ByKind):
         le=0,
     )
     appeal: Appeal = setting(
-        lambda: Appeal(people=0.36, address=0.13, names=-1.01, numbers=-0.17), "what the words of a post add (fitted)"
+        lambda: Appeal(people=0.36, address=0.13, names=-1.01, numbers=-0.17), "appeal of the words of a post (fitted)"
     )
     posts_per_step: float = setting(0.05, "posts a step at activity 1 (assumed)", ge=0)
     side: float = setting(
-        1.0, "how far the side of an argument follows the stance: for with (1 + side S)/2", ge=0, le=1
+        1.0, "dependence of an argument's side on the stance S: for with probability (1 + side S)/2", ge=0, le=1
     )
     text_width: float = setting(0.3, "scale of |stance of the argument - own stance| in its choice", gt=0)
     helpful_distance: float = setting(
@@ -95,5 +95,5 @@ class Params(ByKind):
         4.0, "rating a note helpful: log odds per unit of 0.5 - plausibility of the post (assumed)"
     )
     helpful_band: float = setting(
-        0.0, "rating a note somewhat helpful: log odds on either side of the border with helpful (assumed)", ge=0
+        0.0, "rating a note somewhat helpful: half width in log odds around the threshold of helpful (assumed)", ge=0
     )

@@ -13,7 +13,7 @@ from townsquare.simulation.feed.ranking_view import RankingView
 class Params(MemberParams):
     """Settings of the ranker `engagement`."""
 
-    fading: float = setting(0.1, "taken off the score for each step of age", ge=0, unit="1/step")
+    fading: float = setting(0.1, "decrease of the score for each step of age", ge=0, unit="1/step")
 
 
 def score(view: RankingView, params: Params) -> Float:

@@ -23,7 +23,7 @@ class Params(MemberParams):
 
     tenfold: float = setting(
         _SECONDS_A_TENFOLD / _SECONDS_A_STEP,
-        "being newer by this much counts as ten times the votes",
+        "difference in age that equals ten times the votes",
         gt=0,
         unit="steps",
     )

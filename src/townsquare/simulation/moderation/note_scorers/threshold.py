@@ -16,8 +16,10 @@ from townsquare.simulation.moderation.note_scorers.contract import NoteRatings, 
 class Params(MemberParams):
     """When a note is shown."""
 
-    helpful_at_least: int = setting(3, "helpful ratings that a shown note needs", ge=1)
-    helpful_ratio: float = setting(2.0, "and more than this many times as many as not helpful", ge=0)
+    helpful_at_least: int = setting(3, "minimum helpful ratings of a shown note", ge=1)
+    helpful_ratio: float = setting(
+        2.0, "a shown note has more than this many times as many helpful as not helpful ratings", ge=0
+    )
 
 
 def score(ratings: NoteRatings, previous: NoteScores, params: Params) -> NoteScores:
