@@ -62,7 +62,7 @@ def test_an_address_that_does_not_answer(
     command: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert main([*command, "--out", str(tmp_path / "out"), "--on", "ray://127.0.0.1:9"]) == 2
-    assert "ray://127.0.0.1:9, where nothing answers" in capsys.readouterr().err
+    assert "ray://127.0.0.1:9, which does not answer" in capsys.readouterr().err
 
 
 @pytest.mark.skipif(os.getuid() != 0, reason="only root may give files to others")
