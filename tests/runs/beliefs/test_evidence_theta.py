@@ -105,4 +105,4 @@ def test_the_table_names_the_chosen_thresholds(capsys):
 
     out = capsys.readouterr().out
     assert "160 pairs of paraphrases and 2,910 of others" in out
-    assert f"theta: {EMBEDDER.theta:g} by these pairs" in out
+    assert f"theta: {EMBEDDER.theta:g} on these pairs" in out

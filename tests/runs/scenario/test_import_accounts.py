@@ -227,7 +227,7 @@ def test_errors_name_file_row_and_column(tmp_path: Path, files: dict[str, str], 
     [
         (HEAD + "follows: follows.csv\n", "follows: got follows without accounts"),
         (HEAD + "step_length: 1h\n", r"column 'account': got a post by an account; allowed: posts by sources"),
-        (TIMED.replace("step_length: 1h\n", ""), "column 'time'.*times only with `step_length: 1h`"),
+        (TIMED.replace("step_length: 1h\n", ""), "column 'time'.*times together with `step_length`"),
         (TIMED.replace("1h", "1 fortnight"), "step_length: got '1 fortnight'; allowed: 30 min, 1h"),
         (TIMED.replace("1h", "0"), "step_length: got 0"),
         (TIMED + "start_time: 2024-06-01\n", "column 'time': got a time before `start_time`"),

@@ -72,7 +72,7 @@ def test_an_export_becomes_a_scenario_that_runs(export: list[Path], capsys: pyte
     assert main(["import", "tables", *files, "--mapping", "mapping.yaml", "--into", "town"]) == 0
     said = capsys.readouterr()
     assert "3 posts, 3 accounts, 2 follows" in said.out
-    for notice in ("1 reshares are left out", "1 replies enter", "likes are left out", "posts not used: id, lang"):
+    for notice in ("1 reshares omitted", "1 replies become posts", "likes omitted", "posts not used: id, lang"):
         assert notice in said.err
     scenario = load_scenario("town")
     assert scenario.posts.text == ("Build it", "No, never", "=cmd()")

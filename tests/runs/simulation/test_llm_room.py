@@ -128,7 +128,7 @@ def test_what_was_told_is_in_report_and_inspection(tmp_path: Path, capsys: pytes
     assert main(["report", str(tmp_path / "run")]) == 0
     page = (tmp_path / "run" / "report.html").read_text(encoding="utf-8")
     assert "Calls by server" in page
-    assert "What an agent was told in a step" in page
+    assert "Prompts of agents by step" in page
 
 
 def test_one_hash_whatever_servers_do(tmp_path: Path) -> None:

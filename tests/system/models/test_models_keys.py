@@ -93,7 +93,7 @@ def test_addresses_lose_the_slash_at_their_end_and_may_be_one_or_several() -> No
 def test_names_without_a_model_or_a_server() -> None:
     with raises_error(SettingError, allowed="openai/MODEL"):
         client("openai", key_env="MY_KEY")
-    with raises_error(SettingError, do="say where the server is"):
+    with raises_error(SettingError, do="give its address"):
         client("server/m")
     with raises_error(SettingError, got="same address twice"):
         client("server/m", None, "http://a/v1", "http://a/v1/")

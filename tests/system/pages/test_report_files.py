@@ -102,7 +102,7 @@ def test_tables_of_a_run_without_a_trail_leave_attribution_out(tmp_path: Path) -
 def test_a_large_trail_is_summed_in_part_or_not_at_all(
     folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    for limit, said in (("MOST_JOINED", "run as large as this"), ("MOST_ROWS", "The trail has")):
+    for limit, said in (("MOST_JOINED", "For a run of this size"), ("MOST_ROWS", "The trail has")):
         monkeypatch.setattr(attribution, limit, 10)
         text = Elements(write_report(ts.Run.open(folder), tmp_path / "report.html").read_text(encoding="utf-8")).text
         assert said in text

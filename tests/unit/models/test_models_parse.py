@@ -63,7 +63,7 @@ def test_good_answers_are_found_however_they_are_wrapped(text: str) -> None:
         (WRITTEN.replace("0.5", "1e999"), Outcome.INVALID, ""),
         (WRITTEN.replace("0.5", "9" * 400), Outcome.INVALID, ""),
         (WRITTEN.replace("0.5", "9" * 5000), Outcome.INVALID, ""),
-        (WRITTEN + WRITTEN.replace("like", "share"), Outcome.INVALID, "several objects"),
+        (WRITTEN + WRITTEN.replace("like", "share"), Outcome.INVALID, "several different objects"),
         ("[" * 100_000, Outcome.INVALID, ""),
         ('{"a":' * 5000 + "1" + "}" * 5000, Outcome.INVALID, ""),
         ("x" * 1_000_000, Outcome.INVALID, "over 200000 characters"),

@@ -66,7 +66,7 @@ CALLS = count()
     ("make", "says"),
     [
         (lambda n: [(0, 1)], "build returned list"),
-        (lambda n: edges([0], [1], np.int64), "no \\(e,\\) int32"),
+        (lambda n: edges([0], [1], np.int64), r"is int64 \(1,\)"),
         (lambda n: edges([0], [n]), "rows"),
         (lambda n: edges([-1], [0]), "rows -1"),
         (lambda n: edges([0, 1], [1]), "2 followers, 1 followed"),

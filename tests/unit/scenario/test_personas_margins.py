@@ -219,7 +219,7 @@ def test_respondents_without_the_answer_are_named(tmp_path: Path, bank: Question
 
 
 def test_a_margin_that_no_respondent_fits(respondents: Path) -> None:
-    with raises_error(SettingError, got="nobody is so"):
+    with raises_error(SettingError, got="no one has this answer"):
         sample(50, file=str(respondents), margins={"age": {"18-60": 0.5, "70+": 0.5}})
 
 

@@ -292,7 +292,7 @@ def test_personas_go_out_and_come_back(tmp_path: Path, bank: QuestionBank) -> No
         ('{"labels": {"age": "25-34"}}', "a whole number from 0 to 120"),
         ('{"labels": {"age": [1]}}', "a whole number from 0 to 120"),
         ('{"id": "a", "text": "x"}\n{"id": "a", "text": "y"}', "line 2, field 'id': got 'a'"),
-        ('{"id": "a"}', "neither text nor labels"),
+        ('{"id": "a"}', "no text, labels or stance"),
         ('{"text": true}', "field 'text': got bool"),
         ('{"text": "' + "x" * 10_001 + '"}', "10,001 characters"),
         ('{"text": ' + "[" * 100_000 + "}", "over 100 levels"),
