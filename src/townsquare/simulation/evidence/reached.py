@@ -65,7 +65,8 @@ class _Made(NamedTuple):
         met = self.what[self.indptr[0] : self.indptr[-1]]
         before = np.zeros(met.size + 1, np.int64)
         np.cumsum(self.n.take(met), out=before[1:])
-        return before[self.indptr - self.indptr[0]]
+        offsets: Int64 = before[self.indptr - self.indptr[0]]
+        return offsets
 
 
 @nb.njit(parallel=True, cache=True)
