@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterator
-from concurrent.futures import ProcessPoolExecutor
 from contextlib import contextmanager
 from dataclasses import replace
 from multiprocessing import get_context
@@ -84,10 +83,11 @@ def load() -> None:
 
 def warm_first_run() -> None:
     """Run the first scenario with few agents. Another process compiles the kernels of pairs that it needs late."""
-    with ProcessPoolExecutor(1, get_context("spawn")) as other:
-        other.submit(warm_pairs)
-        settings = resolve_with_scenario({"scenario": FIRST_SCENARIO, "agents": 40, "steps": 4})
-        simulate(settings, MemoryRecorder(), scenario=load_scenario(FIRST_SCENARIO))
+    other = get_context("spawn").Process(target=warm_pairs)
+    other.start()
+    settings = resolve_with_scenario({"scenario": FIRST_SCENARIO, "agents": 40, "steps": 4})
+    simulate(settings, MemoryRecorder(), scenario=load_scenario(FIRST_SCENARIO))
+    other.join()
 
 
 def warm_pairs() -> None:
