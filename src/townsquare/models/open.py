@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Protocol
 
 from townsquare.core.errors import SettingError
+from townsquare.core.extras import library
 from townsquare.models import usage
 from townsquare.models.client import ModelClient, OnCall
 from townsquare.models.contract import Answer, CallStore, ChatModel, Request
@@ -63,9 +64,12 @@ def open_model(model: Model, serving: Serving) -> ChatModel:
     ------
     SettingError
         The name, an address or the key is missing or wrong.
+    MissingExtra
+        The extra ``models`` is not installed.
     """
     if model.name == NONE:
         return NoModel()
+    library("jsonschema_rs", f"model.name {model.name}")  # every reply is checked: refuse before the first step
     member, rest = split(model.name)
     return member.open(rest, model, serving)
 
