@@ -41,7 +41,7 @@ def test_a_store_is_a_dictionary_for_each_agent(queries: list[Query], asked: Que
         before = [part.copy() for part in block]
         after, slot, known = upsert(block, indptr, keys, start)
         for part, was in zip(block, before, strict=True):
-            assert part.tolist() == was.tolist()  # the old block is not changed
+            assert np.asarray(part).tolist() == was.tolist()  # the old block is not changed
         place = 0
         for agent, row in enumerate(query):
             had = set(model[agent])

@@ -111,13 +111,9 @@ def _resolved(claims: Claims, indptr: Int64, choice: EvidenceChoice) -> tuple[Bo
         if any(texts[1:]):
             pairs = near_pairs(vectors.of(texts), texts, 0, theta)
             has_text = np.array([bool(texts[k]) for k in pairs.later.tolist()], np.bool_)  # no text, no near-duplicates
-            later, earlier, similarity = (column[has_text] for column in pairs)
-            parts.append(NearPairs(later + lo, earlier + lo, similarity))
-    near = NearPairs(
-        np.concatenate([part.later for part in parts]),
-        np.concatenate([part.earlier for part in parts]),
-        np.concatenate([part.similarity for part in parts]),
-    )
+            later, earlier = pairs.later[has_text] + lo, pairs.earlier[has_text] + lo
+            parts.append(NearPairs(later, earlier, pairs.similarity[has_text]))
+    near = NearPairs(*(np.concatenate(column) for column in zip(*parts, strict=True)))
     polarity, flags = claims.polarity.astype(np.int8), np.zeros(claims.message.size, np.uint8)
     nothing = np.zeros((indptr.size - 1, 1))
     out = resolve(Arrivals(indptr, polarity, claims.strength, near), flags, 0, nothing, theta)
