@@ -109,10 +109,11 @@ def verdicts(results: Results, name: str, by: str) -> str:
             parts.append(f"{listed(rules)} {'is' if len(rules) == 1 else 'are'} {kind} prior only")
     text = "; ".join(parts) + "."
     if BETTER not in text:
-        text += " **No rule beats prior only: the messages, as the rules read them, do not improve the prediction.**"
+        text += " **No rule beats prior only: we find no evidence that the messages, as the rules use them, "
+        text += "improve the prediction.**"
     plain = [f"`{rule}`" for rule in RULES if kind_of(paired[rule]["regression"].people) == BETTER]
-    text += f" Rules that beat a linear regression on the same two inputs: {listed(plain) if plain else 'none'}."
-    return text
+    inputs = "initial stance and net evidence"
+    return text + f" Rules that beat a linear regression on {inputs}: {listed(plain) if plain else 'none'}."
 
 
 def choices_table(results: Results, name: str) -> str:

@@ -1,4 +1,4 @@
-"""Townsquare simulates a public: agents whose beliefs move by stated rules, every movement on record.
+"""Simulate a social network of agents whose beliefs move by stated rules, with every movement on record.
 
 >>> import townsquare as ts
 >>> settings = ts.resolve_for("made:60", agents=30, steps=3, seed=1)

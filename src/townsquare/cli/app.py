@@ -10,7 +10,7 @@ from cyclopts import App, Parameter
 
 app = App(
     name="townsquare",
-    help="Simulate a public on a social network, with explicit beliefs and a cause on record for every change of mind.",
+    help="Simulate a social network of agents with explicit beliefs, and record the cause of every belief change.",
     version=lambda: version("townsquare"),
     help_format="plaintext",
     suppress_keyboard_interrupt=False,  # main() says something

@@ -1,4 +1,4 @@
-"""``townsquare check policy``: the embedded policy beside the people of a study."""
+"""``townsquare check policy``: the statistical policy beside the people of a study."""
 
 from __future__ import annotations
 

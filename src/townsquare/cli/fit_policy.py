@@ -1,4 +1,4 @@
-"""``townsquare fit-policy``: the embedded policy fitted to what people did."""
+"""``townsquare fit-policy``: the statistical policy fitted to what people did."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """What a run would ask of a language model, before anything is spent.
 
-The run is executed with the embedded policy in the place of the model: who is online, what stands in feeds and what
+The run is executed with the statistical policy in the place of the model: who is online, what stands in feeds and what
 moderators look at are those of the simulation, and every question is really put together, of a stated sample of agents.
 What agents would write differs, so tokens are an estimate, and answers are not known at all: their length is assumed,
 or taken from a recorded run.
@@ -147,7 +147,7 @@ def prompt_of(settings: Settings, purpose: str, agent: int, step: int) -> Reques
 def _stand(
     counted: _Counted, sample: int | None, step: int | None, views: Views, draws: StageDraws, params: MemberParams
 ) -> ProposedActions:
-    """Act by the embedded policy in place of the model's, and count the model's questions.
+    """Act by the statistical policy in place of the model's, and count the model's questions.
 
     ``step`` is the only one in which they are put together, ``sample`` the most agents of whom they are.
     """

@@ -1,1 +1,1 @@
-"""Fit the embedded policy to people and compare it with them."""
+"""Fit the statistical policy to people and compare it with them."""

@@ -31,7 +31,7 @@ MANY = 4_000
 def simulated(
     panel: Panel, plausibility: Float, params: Params, population: Population, *, agents: int = MANY, seed: int = 1
 ) -> Bool:
-    """Return what agents of the embedded policy do to these posts, (agents, J, 4).
+    """Return what agents of the statistical policy do to these posts, (agents, J, 4).
 
     Everybody is shown every feed once, a feed in each step, with the labels that people saw and no count of likes. No
     post takes a stance; who wrote it is followed by nobody; nothing that agents do is shown to others.

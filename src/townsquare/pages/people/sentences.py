@@ -48,7 +48,8 @@ def _against(study: Study) -> list[str]:
     ]
     if kind_of(study.scored.paired["prior_only"].people) != BETTER:
         lines.append(
-            f"{rule} does not beat prior only: the messages, as {rule} reads them, do not improve the prediction."
+            f"{rule} does not beat prior only: we find no evidence that the messages, as {rule} uses them, "
+            "improve the prediction."
         )
     floor = study.ready.floor
     if floor.n:
