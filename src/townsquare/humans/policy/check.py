@@ -1,4 +1,4 @@
-"""``check policy``: compare the statistical policy with the people of a study, gpt-4o agents of them, and other people."""
+"""``check policy``: compare the statistical policy with a study's people, gpt-4o agents of them, and other people."""
 
 from __future__ import annotations
 
