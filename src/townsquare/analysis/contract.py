@@ -67,7 +67,7 @@ _LARGE = {
 
 
 class CachedRun:
-    """A run as it stood when this was made, each table read once: for the many measures of one report.
+    """A snapshot of a run in which each table is read once: for the many measures of one report.
 
     Lazy frames are scanned again by each measure, for its columns only; but actions and follows, which most measures
     read and no recorder keeps in a quick format, are read once, without their texts. Steps that a running simulation
@@ -77,7 +77,7 @@ class CachedRun:
     ----------
     run : Reads
     large : bool
-        Keep exposures, beliefs and the trail too, where they fit into memory.
+        Whether to keep exposures, beliefs and the trail too, if they fit into memory.
     """
 
     def __init__(self, run: Reads, *, large: bool = False) -> None:

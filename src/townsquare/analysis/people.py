@@ -33,17 +33,17 @@ def compare_means(
 
     Parameters
     ----------
-    one, other : arrays
-        Where they have the same length, values at the same place are taken as pairs by the paired tests.
+    first, second : arrays
+        If they have the same length, the paired tests treat values at the same position as pairs.
 
     Returns
     -------
     DataFrame
         ``test``: ``pooled`` (Student's), ``Welch``, ``permutation`` (of two samples), ``paired`` (Student's) and
         ``paired permutation`` (signs); the last two only for equal lengths. ``statistic`` (t; of permutations the
-        difference), ``n_one``, ``n_other``, ``value`` (mean of one less mean of other) with ``low`` and ``high``
-        (NaN for permutations), ``p`` (two-sided; 9,999 permutations from a generator with this seed). NaN where a
-        sample has fewer than two values or nothing differs.
+        difference), ``n_one``, ``n_other``, ``value`` (mean of ``first`` minus mean of ``second``) with ``low`` and
+        ``high`` (NaN for permutations), ``p`` (two-sided; 9,999 permutations from a generator with this seed). NaN
+        where a sample has fewer than two values or nothing differs.
     """
     a, b = np.asarray(first, np.float64), np.asarray(second, np.float64)
     value = float(a.mean() - b.mean()) if a.size and b.size else math.nan
@@ -134,8 +134,8 @@ def people_and_agents(
     Returns
     -------
     DataFrame
-        ``action``, ``per`` (``post`` or ``person``), ``unit``, then as :func:`compare_means`: ``one`` are people, so
-        that a ``value`` above 0 is what people did more of.
+        ``action``, ``per`` (``post`` or ``person``), ``unit``, then as :func:`compare_means`: ``n_one`` counts people,
+        and a ``value`` above 0 means that people did it more often.
     """
     parts = []
     for action in actions:

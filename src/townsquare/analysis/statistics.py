@@ -58,7 +58,7 @@ def mean(values: npt.ArrayLike) -> Estimate:
 
 
 def difference(first: npt.ArrayLike, second: npt.ArrayLike) -> Estimate:
-    """Return mean of ``one`` less mean of ``other``, two independent samples, with Welch's interval."""
+    """Return the mean of ``first`` minus the mean of ``second``, two independent samples, with Welch's interval."""
     a, b = np.asarray(first, np.float64), np.asarray(second, np.float64)
     if min(a.size, b.size) < 1:
         return UNKNOWN

@@ -1,7 +1,7 @@
 """Contract of belief rules: their inputs and outputs.
 
-A rule is two pure functions. It is called on one block of agents at a time, sees nothing else of the world, changes
-nothing it is given (arrays come read-only) and draws only from the ``rng`` it is handed. Shapes: ``n`` agents of the
+A rule is two pure functions. It is called on one block of agents at a time, sees nothing else of the world, does not
+change its inputs (arrays are read-only) and draws only from the ``rng`` that it receives. Shapes: ``n`` agents of the
 block, ``P`` propositions, ``m`` input rows.
 """
 
@@ -22,7 +22,7 @@ from townsquare.settings.config import MemberParams
 AgentParams = Mapping[str, Any]
 """A rule's parameters: each float field of its ``Params`` as (n,) float64, other fields as they are."""
 UNASKED = 0.5
-"""The confidence of people whose confidence nobody asked for."""
+"""The confidence of people in data that do not report confidence."""
 _NAMES = {
     "i8": "indptr",
     "i4": "agent post author likes dislikes claim record",
@@ -46,8 +46,8 @@ class BeliefState:
     """The beliefs of a block of agents.
 
     ``stance`` (n, P) in [-1, 1]; ``confidence`` (n, P) in [0, 1]; ``start`` (n, P) the stance at birth, to which
-    stubborn agents return. ``arrays`` holds what else a rule keeps per agent (first axis n), ``pairs`` what it keeps
-    per agent and other (for example ``trust`` by author, float64).
+    stubborn agents return. ``arrays`` holds other values that a rule stores per agent (first axis n), ``pairs`` values
+    per pair of agents (for example ``trust`` by author, float64).
     """
 
     stance: Float
@@ -58,9 +58,9 @@ class BeliefState:
 
 
 class Exposed(NamedTuple):
-    """Exposures of a block that take a stance: a CSR by agent, by proposition and then feed order within it.
+    """Exposures of a block that take a stance: a CSR by agent; within an agent, by proposition, then in feed order.
 
-    An exposure whose post speaks to two propositions is two rows; one that speaks to none is no row.
+    An exposure to a post with stances toward two propositions has two rows; without a stance, it has no row.
     """
 
     indptr: Int64  # (n + 1,)
@@ -68,7 +68,7 @@ class Exposed(NamedTuple):
     post: Int32  # (m,) the row that was shown
     rank: Int16  # (m,)
     author: Int32  # (m,) who passed it on
-    credibility: Float  # (m,) trust in that author before anything was learned
+    credibility: Float  # (m,) initial trust in that author
     stance: Float  # (m,) of the root toward the proposition, [-1, 1]
     likes: Int32  # (m,) social proof: likes of the root as shown
     first_seen: Bool  # (m,)
@@ -76,7 +76,7 @@ class Exposed(NamedTuple):
 
 
 class Own(NamedTuple):
-    """Posts of a block in this step, and reactions to all it ever wrote."""
+    """Posts written by a block in this step, and reactions in this step to its posts of any age."""
 
     likes: Int32  # (n, P) accepted this step on own posts that speak to the proposition
     dislikes: Int32  # (n, P)
@@ -87,7 +87,7 @@ class Own(NamedTuple):
 
 
 class Records(NamedTuple):
-    """The argument records of a block after the step, active and archived: a CSR by agent, by claim within it."""
+    """The argument records of a block after the step, active and archived: a CSR by agent, then by claim."""
 
     indptr: Int64  # (n + 1,)
     claim: Int32  # (k,) row of claims, ascending within an agent
@@ -117,7 +117,7 @@ class ClaimExposures(NamedTuple):
     post: Int32  # (m,) the row that was shown
     rank: Int16  # (m,)
     author: Int32  # (m,) who passed it on
-    credibility: Float  # (m,) trust in that author before anything was learned
+    credibility: Float  # (m,) initial trust in that author
     likes: Int32  # (m,) of the root as shown
     first_seen: Bool  # (m,)
     weight: Float  # (m,) label weight, [0, 1]
@@ -148,7 +148,7 @@ def no_rows(kind: type[Rows], n: int) -> Rows:
 def rows_of(kind: type[Rows], indptr: Int64, /, **columns: npt.ArrayLike) -> Rows:
     """Return a CSR with these columns, each an array or one value for all rows, in the dtypes of the contract.
 
-    A column that is not given holds what a new row without likes or labels has.
+    A missing column gets the values of a new row without likes or labels.
     """
     given = {**_PLAIN, **columns}
     cells = (np.broadcast_to(np.asarray(given[name], DTYPES[name]), int(indptr[-1])) for name in kind._fields[1:])
@@ -161,9 +161,9 @@ NEEDS = frozenset({"exposures", "own", "holdings", "claim_exposures", "authors",
 
 @dataclass(frozen=True, slots=True)
 class Authors:
-    """Who passed each exposure on: a value a row of the exposures, in their order.
+    """The accounts that passed exposures on: one value for each row of the exposures, in the same order.
 
-    A column is there only if the rule's ``needs`` name it; asking for another raises a LookupError.
+    A column exists only if the rule's ``needs`` name it; reading another raises a LookupError.
     """
 
     columns: Mapping[str, npt.NDArray[np.generic]] = field(default_factory=dict)
@@ -175,7 +175,7 @@ class Authors:
 
     @property
     def tie(self) -> Float:
-        """Return (m,) 1 where the reader follows the author, else 0; in data of people the tie's strength, [0, 1]."""
+        """Return (m,) 1 where the reader follows the author, else 0; in human data, the strength of the tie, [0, 1]."""
         return self._column("tie", "ties")
 
     @property
@@ -227,9 +227,10 @@ class Replayed(NamedTuple):
     ``initial`` (n,) stances in [-1, 1]; ``indptr`` (n + 1,) a CSR of the e events by person, in order. ``polarity``
     (e,) -1 or +1 and ``strength`` (e,) [0, 1] of the record; ``sign`` (e,) +1 where it began to count, -1 where it
     ceased to; ``shown`` (e,) the stance of the message, [-1, 1]; ``author`` (e,) a number; ``back`` (e,) how many
-    events before this one its record began to count, 0 where ``sign`` is +1, and before the person's first one where
-    an earlier stretch brought it. ``tie`` (e,) is how strongly the person is tied to the author, [0, 1], NaN where the
-    data do not say; ``group`` and ``reader_group`` (e,) are the author's and the person's group, -1 for none.
+    events before this one its record began to count: 0 where ``sign`` is +1; it points before the person's first event
+    if the record began to count in an earlier stretch. ``tie`` (e,) is the strength of the person's tie to the author,
+    [0, 1], NaN where the data do not report it; ``group`` and ``reader_group`` (e,) are the author's and the person's
+    group, -1 for none.
     """
 
     initial: Float
@@ -246,10 +247,10 @@ class Replayed(NamedTuple):
 
 
 class Replay(NamedTuple):
-    """A compiled form of a rule's steps over single messages, for fits that ask for thousands of them.
+    """A compiled form of a rule's steps over single messages, for fits that need thousands of steps.
 
     ``run(rows, cells, out)`` writes the final stance of each person under each record of settings: ``cells`` (X, Y)
-    has the fields ``settings``, ``out`` is (n, X, Y). It calls the moves that ``step`` calls.
+    has the fields ``settings``, ``out`` is (n, X, Y). It uses the same functions as ``step``.
     """
 
     run: Callable[[Replayed, npt.NDArray[np.void], Float], None]
@@ -265,28 +266,29 @@ class BeliefRule:
     name : str
         As in the registry.
     needs : frozenset of str
-        Which inputs it uses: ``"exposures"``, and beside them ``"authors"``, ``"ties"`` and ``"groups"`` (columns of
+        Which inputs it uses: ``"exposures"``, and with them ``"authors"``, ``"ties"`` and ``"groups"`` (columns of
         :class:`Authors`; groups are answers to the trait that its setting ``group_by`` names); ``"own"``;
-        ``"holdings"`` (argument records and their changes), and beside them ``"claim_exposures"``.
+        ``"holdings"`` (argument records and their changes), and with them ``"claim_exposures"``.
     unit : str
-        Unit of its trail: ``"stance"`` or ``"log odds"``. A rule in log odds keeps them in an (n, P) array
-        ``log_odds``, and its stance is always 2σ(L) − 1.
+        Unit of its trail: ``"stance"`` or ``"log odds"``. A rule in log odds stores the log odds L in
+        an (n, P) array ``log_odds``, and its stance is always 2σ(L) − 1.
     ordered : bool
-        Whether the order of an agent's rows may change the result beyond rounding (trust stepped in feed order does).
+        Whether the order of an agent's rows may change the result beyond rounding (updates of trust in feed order do).
     bounded : bool
-        Whether a step stays in the hull of the own stance, what was seen, and the starting stance.
+        Whether a step keeps the stance within the range of the agent's own stance, the stances seen, and the initial
+        stance.
     params : type of MemberParams
         Its settings, in its own file.
     init : callable
         ``init(stance, confidence, params) -> BeliefState`` for new agents; both inputs (n, P). A rule in log odds may
-        start elsewhere than at the stance it is given; ``start`` is where it did.
+        start from another stance than the given one; ``start`` holds the stance from which it started.
     step : callable
         ``step(state, inputs, params, rng) -> (BeliefState, Trail)``.
     abrupt : bool
-        Whether stances can jump where a fitted number changes a little (a tolerance does that): a fit then takes its
+        Whether stances can jump after a small change of a fitted setting, such as a tolerance. A fit then takes its
         intervals from the grid, not from slopes.
     replay : Replay, optional
-        For ``townsquare fit``, which without it calls ``step`` message by message: the same result, compiled.
+        A compiled form with the same result, for ``townsquare fit``. Without it, ``step`` is called for each message.
     """
 
     name: str
@@ -304,7 +306,7 @@ class BeliefRule:
 def per_agent(params: MemberParams, n: int, own: Mapping[str, Float] | None = None) -> AgentParams:
     """Spread the float settings of a rule over ``n`` agents, without copying.
 
-    ``own`` has, by setting, what agents have of their own, (n,) float64; where it is NaN the rule's setting holds.
+    ``own`` maps a setting to individual values of agents, (n,) float64; where one is NaN, the rule's setting applies.
 
     >>> from townsquare.beliefs.contract import per_agent
     >>> class Params(MemberParams):

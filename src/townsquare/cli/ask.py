@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 @contextmanager
 def _client(model: str, sets: list[str] | None, seed: int, path: Path | None) -> Iterator[ModelClient]:
-    """The client for a command; calls are kept in ``path``, or nowhere."""
+    """Open the client for a command; calls are kept in ``path``, or nowhere."""
     from townsquare.cli.calls import show_servers
     from townsquare.models.open import model_client
     from townsquare.settings.resolve import parse_set, resolve

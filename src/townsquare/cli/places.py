@@ -71,9 +71,9 @@ class OutputLocation:
 
 @contextmanager
 def output_location(out: str | None, stem: str, known: Sequence[str]) -> Iterator[OutputLocation]:
-    """The folder to write into, or an address with a folder of its own for the time being.
+    """Yield the output folder; for an address, a temporary folder.
 
-    ``known`` are files, the first of which says what stands at an address: they are brought from there.
+    ``known`` are files that are fetched from an address first; the first file tells what the address holds.
     """
     from townsquare.core.errors import RecordError
     from townsquare.experiments.cluster.stores import as_path, is_url, store_at

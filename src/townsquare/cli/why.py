@@ -143,7 +143,7 @@ def _plain_records(evidence: tuple[Evidence, ...], claim: int | None) -> dict[st
 
 
 def _show_records(evidence: tuple[Evidence, ...], most: int | None) -> None:
-    """The records of an agent, those that count most first; ``most`` of them a proposition, or all."""
+    """Print the records of an agent, those with the largest effect first; at most ``most`` per proposition."""
     for basis in evidence:
         ordered = sorted(basis.records, key=lambda record: (not record.active, -abs(record.amount), record.claim))
         active = sum(record.active for record in basis.records)
@@ -162,7 +162,7 @@ def _show_records(evidence: tuple[Evidence, ...], most: int | None) -> None:
 
 
 def _show_without(evidence: tuple[Evidence, ...], claim: int) -> None:
-    """The belief that is left without one record."""
+    """Print the belief without one record."""
     basis = _holding(evidence, claim)
     left = basis.without(claim)
     record = next(record for record in basis.records if record.claim == claim)

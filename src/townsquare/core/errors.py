@@ -27,16 +27,16 @@ from townsquare.core.redact import redacted, redacted_got
 
 
 class TownsquareError(Exception):
-    """Root of the tree. Keys and passwords in what it is given are hidden: see :mod:`townsquare.core.redact`.
+    """Root of the tree. Keys and passwords in its texts are hidden: see :mod:`townsquare.core.redact`.
 
     Parameters
     ----------
     where : str
         The setting, file with row and column, run or member that is at fault.
     got : str, optional
-        What came.
+        The value or state that caused the error.
     allowed : str, optional
-        What would have been right.
+        The values that are allowed.
     do : str, optional
         What the reader can do next.
 
@@ -83,7 +83,7 @@ class HashMismatch(RecordError):
 
 
 class ModelError(TownsquareError):
-    """The client of language models cannot do its work: calls cannot be recorded or read, or see below."""
+    """The client of language models cannot do its work: calls cannot be recorded or read, or a subclass applies."""
 
 
 class NotRecorded(ModelError):

@@ -23,7 +23,7 @@ def collected(rows: pl.LazyFrame, engine: Literal["auto", "in-memory"] = "auto")
 
 
 def all_collected(*several: pl.LazyFrame) -> list[pl.DataFrame]:
-    """Several, each table that they share read once."""
+    """Collect several frames, reading each shared table once."""
     return pl.collect_all(several, optimizations=AS_WRITTEN)
 
 

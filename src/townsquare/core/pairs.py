@@ -129,7 +129,7 @@ class _Query(NamedTuple):
 
 @nb.njit(parallel=True, nogil=True, cache=True)
 def _find_new(old: PairBlock, query: _Query, nptr: Int64) -> None:
-    """Where each pair stands, or would stand, among the agent's own, from 0, and how many pairs there will be."""
+    """Find the position of each pair, present or new, among the agent's own, from 0, and count the pairs."""
     old_ptr, old_key, _ = old
     indptr, key, _, slot, known, packed = query
     for i in nb.prange(indptr.shape[0] - 1):

@@ -4,10 +4,10 @@ A member of a family is one file, and one line of ``members.csv``: its family, t
 object stands. Members are imported when they are first asked for. Order matters only for ``stance``, whose numbers are
 recorded (:class:`townsquare.core.enums.Scorer`): append there, never insert.
 
-Members of your own come in by :func:`register`, or from an installed package whose entry points of the group
-``townsquare.members`` are named ``family.name`` (``ranker.mine = "my_package.rankers:MINE"``): those are known to the
-command line and to every process of a comparison. No code of theirs runs before a setting or a command names them; but
-measures and sections run whenever a run is summed up or reported.
+Add your own members with :func:`register`, or from an installed package whose entry points of the group
+``townsquare.members`` are named ``family.name`` (``ranker.mine = "my_package.rankers:MINE"``): the command line and
+every process of a comparison know those members. Their code runs only after a setting or a command names them, except
+that measures and sections run whenever a run is summarized or reported.
 """
 
 from __future__ import annotations

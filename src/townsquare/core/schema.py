@@ -32,9 +32,9 @@ EPOCH = "2025-01-01"  # what counts as the day of step 0 where a date is wanted;
 class Column:
     """One column: ``dtype`` is a NumPy dtype string, or ``"str"`` for text (UTF-8).
 
-    ``hashed``: part of the content hash. ``repeats``: says the same with each showing of one root in a step, so that
-    the content hash covers its distinct values only. ``current``: a value that the world keeps up to date
-    from the recorded rows (a count, a status); it is never recorded and can be rebuilt from them.
+    ``hashed``: part of the content hash. ``repeats``: has one value for all exposures to a root in a step, so that the
+    content hash covers its distinct values only. ``current``: a value that the world keeps up to date from the recorded
+    rows (a count, a status); it is never recorded and can be rebuilt from those rows.
 
     ``since`` is the version of the record that brought the column. One that came after version 1 is null in older runs,
     and enters the content hash only in steps in which it holds a value. ``missing`` is the value that stands for null

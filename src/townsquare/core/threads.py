@@ -24,7 +24,7 @@ SMALL = 5_000
 
 @contextmanager
 def threads_for(n_agents: int) -> Iterator[None]:
-    """One thread for small runs, else all that there are; results are the same, bit for bit.
+    """Use one thread for small runs, else all available threads; results are the same, bit for bit.
 
     Where other processes want the processors too, a kernel that waits for its second thread takes 12 ms instead of
     0.1: a run of 40 agents was 17 times slower with two threads than with one.

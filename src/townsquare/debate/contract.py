@@ -49,7 +49,7 @@ class ActiveRecord(NamedTuple):
 
     @classmethod
     def of(cls, claims: Sequence[Claim], row: int, origin: Origin) -> ActiveRecord:
-        """Return the record of a claim, which came from somewhere."""
+        """Return the record of the claim in ``row``, with its origin."""
         claim = claims[row]
         return cls(row, claim.text, claim.polarity, claim.strength, origin)
 

@@ -25,7 +25,7 @@ from townsquare.settings.resolve import current_version
 
 FORMAT = 1
 REVISED = "revised"
-"""Kind of a move without a record; others are the words of :class:`townsquare.core.schema.HoldingChange`."""
+"""Kind of a move without a record; others are the words of :class:`townsquare.core.enums.HoldingChange`."""
 
 _OF_START = {"uptake", "anchoring", "wanted", "attained", "prior", "prior_scale"}
 

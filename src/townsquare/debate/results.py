@@ -94,7 +94,7 @@ class DebateResults:
             return cls(folder, arms, int(values["trials"]), failed)
 
     def save(self, store: ObjectStore | None = None) -> None:
-        """Write ``debates.json``, to a store too."""
+        """Write ``debates.json``, also to a store if there is one."""
         arms = [asdict(arm) for arm in self.arms]
         values = {"format": FORMAT, "trials": self.trials, "arms": arms, "failed": [list(row) for row in self.failed]}
         write_json(self.folder / FILE, values)

@@ -1,9 +1,9 @@
-"""Arms x seeds: the same runs under settings that vary, in processes of their own, and what came of them.
+"""Compares arms: executes every arm with every seed, in separate processes, and measures the outcomes.
 
-Every run has a folder of its own, ``<out>/<arm>/seed-<n>``, and can be read, resumed and verified like any other.
-``experiment.json`` says what was asked for and what has been done. Asking again for the same comparison goes on where
-it stopped; asking for more seeds or arms adds them. Runs may be executed by a Ray cluster, go to an object store, and
-have their rows on a PostgreSQL server: what is in them is the same.
+Every run has its own folder, ``<out>/<arm>/seed-<n>``, and can be read, resumed and verified like any other.
+``experiment.json`` records the requested runs and the finished ones. Repeating the same comparison continues where it
+stopped; more seeds or arms are added to it. A Ray cluster can execute the runs, an object store can hold them, and a
+PostgreSQL server can hold their rows; their content is the same.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ __all__ = ["ExecutionTargets", "Experiment", "Progress", "compare"]
 
 @dataclass(frozen=True, slots=True)
 class _Job:
-    """One run for another process, as plain values. With a store it is written elsewhere first."""
+    """One run for another process, as plain values. With a store, the run is first written to a local folder."""
 
     run: ArmRun
     folder: Path
@@ -66,24 +66,26 @@ def compare(
     on_progress: Callable[[Progress], None] | None = None,
     targets: ExecutionTargets | None = None,
 ) -> Experiment:
-    """Run every arm with every seed, after one run was begun and dropped to see whether it can be.
+    """Run every arm with every seed. Before that, try step 0 of one new run, so that errors appear early.
 
     Parameters
     ----------
     base_layers : sequence of mapping
-        Settings that all arms share, as :func:`townsquare.settings.resolve.resolve` takes them; the scenario is put
-        below.
+        Settings that all arms share, in the form of :func:`townsquare.settings.resolve.resolve`; they override the
+        scenario's own settings.
     vary : mapping of str to sequence
-        Dotted path of a setting -> its values. The arms are all combinations; the first is the baseline. Empty: one.
+        Dotted path of a setting -> its values. The arms are all combinations; the first is the baseline. Empty: one
+        arm.
     seeds : sequence of int, int or str
-        The seeds of every arm; a number or a text as :func:`townsquare.experiments.arms.parse_seeds` takes it.
+        The seeds of every arm; a number or a text is read by :func:`townsquare.experiments.arms.parse_seeds`.
     out : Path or str
-        Folder of the comparison: new, or of an earlier one, which is then completed. On a cluster, without a store,
-        one that all its machines see under this path.
+        Folder of the comparison: a new one, or that of an earlier comparison, which is then completed. On a cluster
+        without a store, a folder that all machines share under this path.
     workers : int, optional
-        Processes at a time; by default as many as there are processors. 1 is this process. More import the main
-        script, which must register members of its own (:func:`townsquare.core.registry.register`) when it is imported,
-        and must call this function only below ``if __name__ == "__main__":``.
+        Number of parallel processes; by default the number of processors. With 1, all runs are executed in this
+        process. With more, each process imports the main script, which must register its own members
+        (:func:`townsquare.core.registry.register`) when it is imported, and must call this function only below
+        ``if __name__ == "__main__":``.
     on_progress : callable, optional
         Called a few times a second.
     targets : ExecutionTargets, optional
@@ -92,18 +94,18 @@ def compare(
     Returns
     -------
     Experiment
-        Runs that failed are in it, with their errors (:attr:`Experiment.errors`); the others do not suffer.
+        It includes failed runs with their errors (:attr:`Experiment.errors`); a failed run does not stop the others.
 
     Raises
     ------
     SettingError, UnknownName, DataError
         Before anything has run.
     RunsFailed
-        No run ended well; the errors are in it and in ``out``.
+        Every run failed; the exception and the files in ``out`` hold the errors.
     WrongVersion, RecordError
         ``out`` holds other runs, or something else.
     KeyboardInterrupt
-        When interrupted, after the steps in hand were saved.
+        The user interrupted the comparison; the current steps were saved first.
     """
     end_where_main_is_imported()
     targets, out = targets or ExecutionTargets(), Path(out)
@@ -153,14 +155,14 @@ def _listed(seeds: Sequence[int] | int | str, base_layers: Sequence[Layer]) -> l
 
 
 def _check_first(new: Sequence[Settings]) -> None:
-    """Take the first of the new runs to its step 0, in memory: what is wrong with all is said before any begins."""
+    """Take the first new run to step 0 in memory, so that errors common to all runs appear before any run begins."""
     if new and not member_asks(new[0].members["extractor"], new[0].params["extractor"]):
         with threads_for(new[0].config.agents):
             begin(new[0], load_scenario(new[0].config.scenario))
 
 
 def _finished_in(store: ObjectStore | None, out: Path, runs: Sequence[ArmRun]) -> dict[str, ArmRun]:
-    """Return the runs, by folder, that an earlier command finished and that the store has."""
+    """Return, by folder, the runs that an earlier command finished and that the store holds."""
     if store is None or not (out / FILE).is_file():
         return {}
     earlier = {run.folder: run for run in Experiment.load(out).runs}
@@ -175,7 +177,7 @@ def _finished_in(store: ObjectStore | None, out: Path, runs: Sequence[ArmRun]) -
 def _addresses(
     base: Address, out: Path, runs: Sequence[ArmRun], settings: Mapping[str, Settings]
 ) -> dict[str, Address]:
-    """Return where on a server the rows of new runs go, by folder."""
+    """Return the address on a server for the rows of each new run, by folder."""
     new = [run for run in runs if not holds_run(out / run.folder)]
     addresses = schemas_for(base, new)
     waiting = {run.folder: addresses[run.folder] for run in new if run.state == WAITING}
@@ -222,14 +224,14 @@ def _execute_all(
     with closing(execute(_execute, jobs, targets, workers, earlier, on_progress)) as results:
         for job, result in results:
             experiment = experiment.record(job.run, _seen(job, result))
-            with suppress(RecordError):  # what cannot be written for a moment ends no run: the last time counts
+            with suppress(RecordError):  # a failed write ends no run: the last write counts
                 experiment.save(targets.store)
     experiment.save(targets.store)
     return experiment
 
 
 def _seen(job: _Job, result: RunResult | BaseException) -> RunResult | BaseException:
-    """Return the result, unless the run went into a folder that only another machine sees."""
+    """Return the result, or an error if the run was written to a folder that only another machine can see."""
     if isinstance(result, RunResult) and job.store and job.store.is_folder and not job.store.holds(job.run.folder):
         do = "set --out to a folder that all machines share, or to an object store"
         return RecordError(str(job.folder), got="nothing: the run went to another folder of this name", do=do)

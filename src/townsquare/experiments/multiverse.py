@@ -125,7 +125,7 @@ class Multiverse:
     contrast: tuple[str, ...]
 
     def save(self) -> None:
-        """Note, beside the comparison, which settings are which."""
+        """Record which settings are which, in the folder of the comparison."""
         text = json.dumps({"across": self.across, "contrast": self.contrast})
         write_whole(self.experiment.folder / FILE, text + "\n")
 

@@ -174,7 +174,7 @@ class _Maker:
 
 
 def _joined(schema: Mapping[str, Any]) -> dict[str, Any]:
-    """``allOf`` as one schema: enough for parts that add properties."""
+    """Merge ``allOf`` into one schema: enough for parts that add properties."""
     out: dict[str, Any] = {key: value for key, value in schema.items() if key != "allOf"}
     for part in schema["allOf"]:
         for key, value in part.items():

@@ -75,7 +75,7 @@ class Limiter:
         return int(self._limit)
 
     def went_well(self, sent: float, now: float) -> None:
-        """A call that was sent at one time was answered at another; seconds of any steady clock."""
+        """Record that a call sent at one time was answered at another; seconds of any steady clock."""
         if now - sent > self._slow:
             self._cut(SLOW_CUT, sent, now)
         elif self._limit < self._most:
@@ -83,7 +83,7 @@ class Limiter:
             self._limit = min(self._most, self._limit + step)
 
     def crowded(self, sent: float, now: float) -> None:
-        """A call was turned away, or timed out."""
+        """Record that a call was rejected or timed out."""
         self._cut(CUT, sent, now)
 
     def _cut(self, factor: float, sent: float, now: float) -> None:
@@ -186,7 +186,7 @@ class Endpoints:
             raise
 
     def give_back(self, slot: ServerSlot) -> None:
-        """The request is over."""
+        """Free the slot of a finished request."""
         slot.endpoint.in_flight -= 1
         self.wake()
 
@@ -198,7 +198,7 @@ class Endpoints:
             asyncio.get_running_loop().call_later(seconds + 0.001, self.wake)
 
     def failed(self, endpoint: Endpoint) -> None:
-        """A request to it failed: no answer, an error of its own, or nonsense. A crowded server is no failing one."""
+        """Record a failed request: no answer, a server error, or an invalid answer. A full server has not failed."""
         endpoint.failures += 1
         now = time.monotonic()
         if endpoint.is_broken and now >= endpoint.probe_at:

@@ -1,4 +1,4 @@
-"""A run kept in memory, for notebooks, tests and runs that nobody wants on disk."""
+"""Keeps a run in memory, for notebooks, tests and runs that need no file."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from townsquare.record.replay import check_next, check_same_step
 class MemoryRecorder:
     """Keeps the arrays of every step. Read it with ``Run.of(recorder)``, while it records or after.
 
-    It is a :class:`townsquare.record.contract.Recorder`, and what it keeps reads as a recorded folder does.
+    It is a :class:`townsquare.record.contract.Recorder`, and its run is read like a recorded folder.
     """
 
     def __init__(self) -> None:
@@ -33,7 +33,7 @@ class MemoryRecorder:
     # As a recorder
 
     def open(self, header: RunHeader) -> int:
-        """Start, or go on with the same run; the last committed step, -1 for none."""
+        """Start a run or continue the same run; return the last committed step, -1 for none."""
         if self._header is not None:
             check_same_run(self.where, self._header, header)
         self._header, self._state = header, "running"
@@ -57,12 +57,12 @@ class MemoryRecorder:
 
     @property
     def where(self) -> str:
-        """What errors call it."""
+        """The name of this recorder in error messages."""
         return "run in memory"
 
     @property
     def header(self) -> RunHeader:
-        """As it was opened with; ``RecordError`` if it never was."""
+        """The header with which it was opened; raises ``RecordError`` if it never was."""
         if self._header is None:
             raise RecordError(self.where, got="nothing recorded yet", do="run a simulation with this recorder first")
         return self._header

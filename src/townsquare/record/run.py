@@ -1,4 +1,4 @@
-"""A recorded run, read back."""
+"""Reads a recorded run."""
 
 from __future__ import annotations
 
@@ -24,8 +24,8 @@ from townsquare.record.reader import RunReader, Steps, rows_of_step
 class Run:
     """The record of one run: committed steps only, the same whatever it is stored in.
 
-    Make it with :meth:`open` or :meth:`of`. Everything but the header is read anew when it is asked for, so a ``Run``
-    of a simulation that is still going on grows with it.
+    Create it with :meth:`open` or :meth:`of`. All parts except the header are read again at each access, so a ``Run``
+    of an active simulation grows with it.
     """
 
     def __init__(self, reader: RunReader, folder: Path | None = None) -> None:
@@ -64,7 +64,7 @@ class Run:
         Raises
         ------
         HashMismatch
-            It was changed after it was recorded; :attr:`header` holds what there is.
+            The configuration was changed after it was recorded; :attr:`header` holds the changed one.
         """
         if not self._settings_checked:
             self.header.check(self._reader.where)
@@ -73,7 +73,7 @@ class Run:
 
     @property
     def version(self) -> str:
-        """The version of Townsquare that recorded it."""
+        """The version of Townsquare that recorded the run."""
         return self._reader.header.version
 
     @property
@@ -88,7 +88,7 @@ class Run:
 
     @property
     def steps(self) -> pl.DataFrame:
-        """One row a committed step: the table ``steps``."""
+        """The table ``steps``, with one row per committed step."""
         return self._reader.summaries().select(as_nulls(schema.TABLES["steps"].recorded))
 
     @property
@@ -98,18 +98,18 @@ class Run:
 
     @property
     def content_hash(self) -> str:
-        """The hash of all committed steps, 64 hexadecimal digits; without steps, where the chain starts."""
+        """The hash of all committed steps, 64 hexadecimal digits; without steps, the initial value of the chain."""
         steps = self.steps
         return str(steps["hash"][-1]) if steps.height else HashChain().value
 
     @property
     def run_hash(self) -> str:
-        """The hash of the settings and of all committed steps, 64 hexadecimal digits: what this run is."""
+        """The hash of the settings and of all committed steps, 64 hexadecimal digits: the identity of this run."""
         return run_hash(self.header.settings_hash, self.content_hash)
 
     @property
     def counts(self) -> dict[str, int]:
-        """Number of committed rows of every table, in the order of the schema; does not read them."""
+        """Number of committed rows of every table, in the order of the schema; the rows are not read."""
         counts = self._reader.counts()
         return {name: counts.get(name, 0) for name in schema.TABLES}
 
@@ -126,14 +126,14 @@ class Run:
             A table of :data:`townsquare.core.schema.TABLES`.
         steps : (int, int), optional
             First and last step, both included: rows of other steps are left out. Tables without a column ``step`` or
-            ``born`` come whole, since rows of any step may point at theirs.
+            ``born`` are returned completely, because rows of any step may refer to them.
         columns : sequence of str, optional
             Only these columns, in this order: from SQLite, half the columns take half the time.
 
         Raises
         ------
         UnknownName
-            For a table or column that there is none of.
+            The table or column does not exist.
         RecordError
             If it cannot be read, or has lost rows.
         """
@@ -145,9 +145,9 @@ class Run:
     def lazy(self, name: str, last: int | None = None) -> pl.LazyFrame:
         """Return the rows committed so far as a lazy frame that reads only the columns a query needs.
 
-        With ``last``, only rows that steps up to it added, whatever the table: what there was at that moment.
+        With ``last``, only the rows added by steps up to and including ``last``, for any table.
 
-        Raises ``UnknownName`` for a table that there is none of, and ``RecordError`` if its files are not there.
+        Raises ``UnknownName`` if the table does not exist, and ``RecordError`` if its files are missing.
         """
         table = known_table(name)
         frame = self._reader.lazy(table, last)
@@ -158,24 +158,24 @@ class Run:
         return rows_of_step(self._reader, step)
 
     def words(self, name: str, steps: Steps | None = None) -> pl.DataFrame:
-        """Return :meth:`table` with code words as ``pl.Enum`` of their lower-case names: ``"taken_down"`` for 1."""
+        """Return :meth:`table` with codes as ``pl.Enum`` of their lower-case words: ``"like"`` instead of 1."""
         return in_words(known_table(name), self.table(name, steps))
 
     def sql(self, query: str) -> pl.DataFrame:
         """Answer one SELECT over the tables ``ts_<name>``.
 
         Values are as SQLite holds them in either layout: whole numbers 64 bits wide (a key above 2**63 is negative),
-        booleans 0 and 1, NaN is NULL. A database answers for its run, SQLite or PostgreSQL. Others are answered by
-        Polars, and by SQLite where a query names a view of appendix D; the dialects differ beyond plain SELECTs. A
-        query reads the tables of the run and no file.
+        booleans 0 and 1, NaN is NULL. If all tables are in one SQLite or PostgreSQL database, that database
+        executes the query. Otherwise Polars does, or SQLite if the query names a view of appendix D; the dialects
+        differ beyond plain SELECTs. A query can read the tables of the run, but no file.
 
         Raises
         ------
         UnknownName
-            For a table that there is none of; where SQLite does not answer, for a function that ``docs/record.md`` does
-            not list.
+            The table does not exist; or SQLite does not execute the query, and ``docs/record.md`` does not list one of
+            its functions.
         SettingError
-            For anything but one SELECT, and for its mistakes.
+            The query is not a single SELECT, or has an error.
         """
         return self._reader.query(query)
 
@@ -183,7 +183,7 @@ class Run:
         """Return the rows of a table whose columns have these values (or one of several), in the order of the record.
 
         A database answers from its indexes; a scan of Parquet parts skips what the filter rules out. Dtypes are those
-        of the schema. Raises ``UnknownName`` for a table or column that there is none of.
+        of the schema. Raises ``UnknownName`` if the table or column does not exist.
         """
         table = known_table(name)
         chosen_columns(table, list(wanted))
@@ -191,15 +191,15 @@ class Run:
         return self._reader.frame(table, table.recorded, wanted=values).select(as_nulls(table.recorded))
 
     def verify(self) -> str:
-        """Compute all hashes from what is stored, compare them with the recorded ones, return the content hash.
+        """Compute all hashes from the stored rows, compare them with the recorded hashes, and return the content hash.
 
-        They are the hash of the settings, the content hash of every step and, of a run that was closed under version 2
-        of the record or later, the run hash.
+        These are the hash of the settings, the content hash of every step and, for a run that was closed under version
+        2 of the record or later, the run hash.
 
         Raises
         ------
         HashMismatch
-            Naming the settings, the first step whose rows are not those that were recorded, or the run hash.
+            A hash differs. The error names the settings, the first step with changed rows, or the run hash.
         RecordError
             If rows, parts or steps are missing, or the file of the database is damaged.
         """

@@ -38,7 +38,7 @@ _UNREADABLE = "choose another folder, or remove this file to start over"
 
 
 class FolderRecorder(DatabaseRecorder):
-    """Records into ``folder``, which is made if it is not there.
+    """Records into ``folder``, which is created if it does not exist.
 
     A step is one transaction whose last row is that of ``ts_steps``: others see all of it or nothing, and so does the
     next recorder after this process was killed. Parts are on disk before the transaction that commits their step. A
@@ -47,7 +47,7 @@ class FolderRecorder(DatabaseRecorder):
     Parameters
     ----------
     folder : path
-        Of one run. Files of the caller's own may stand there too.
+        Folder of one run. It may hold other files of the caller.
     """
 
     def __init__(self, folder: Path | str) -> None:

@@ -52,7 +52,7 @@ class Posts:
     plausibility : (n,) float64
         How believable a lay reader finds it, [0, 1]; 0.5 where not given.
     type : (n,) uint8
-        :class:`townsquare.core.schema.PostType`.
+        :class:`townsquare.core.enums.PostType`.
     topic : tuple of str
         "" for none.
     source : (n,) int32
@@ -153,11 +153,11 @@ class Scenario:
     origin : str
         Where it came from.
     accounts : Accounts, optional
-        Who the persons are at the start, instead of sampled ones.
+        The persons at the start, if they are not sampled.
     folder : Path, optional
-        Where relative paths in its settings (personas, follow graph) are looked for first.
+        The folder in which relative paths of its settings (personas, follow graph) are looked up first.
     files : tuple of Path
-        The files that it was read from, that which names the others first; none if it was made by the program.
+        The files from which it was read, starting with the one that names the others; none for a generated scenario.
     digest : str
         SHA-256 (hexadecimal) of all but ``notices``, ``origin``, ``folder`` and ``files``; part of a run's identity.
     """

@@ -55,13 +55,15 @@ def load_scenario(name_or_path: str | Path) -> Scenario:
     ----------
     name_or_path : str or Path
         A bundled name; ``made`` or ``made:500`` (see :func:`made_scenario`); a folder with ``scenario.yaml``; a YAML
-        file; a CSV or JSONL of posts. A bundled name goes before a folder of that name: write ``./name`` for that.
+        file; a CSV or JSONL of posts. A bundled name has precedence over a folder of that name: write ``./name`` for
+        the folder.
         The former name ``health-rumour`` gives ``health-rumor`` as earlier versions had it, with the same digest.
 
     Raises
     ------
     DataError
-        There is no such scenario, with the nearest name there is; or its files are at fault, with file, row, column.
+        There is no such scenario (the error suggests the nearest name), or its files have an error, with file, row,
+        column.
 
     >>> load_scenario("health-rumor").proposition_names
     ('vaccine_safe', 'campaign_worthwhile')

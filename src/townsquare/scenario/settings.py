@@ -22,7 +22,7 @@ from townsquare.settings.trust import check_inside, check_scenario
 def resolve_with_scenario(
     *layers: Layer, origins: Mapping[str, str] | None = None, scenario: Scenario | None = None
 ) -> Settings:
-    """As :func:`resolve`, with the scenario's own settings and injection below the layers.
+    """Resolve layers like :func:`resolve`, with the scenario's own settings and injection below them.
 
     Where the layers name a preset as their scenario, the settings of the preset, its scenario among them, stand
     between. ``scenario`` is what the name stands for, where that is known already.

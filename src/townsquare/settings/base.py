@@ -25,7 +25,7 @@ Friction = dict[ActionName, Share]
 
 
 def _in_words(value: Any) -> Any:
-    """YAML reads `true` and `false` as truth values: where a word is meant, they are words again."""
+    """Turn truth values back into the words `true` and `false`, which YAML reads as truth values."""
     return {True: "true", False: "false"}[value] if isinstance(value, bool) else value
 
 

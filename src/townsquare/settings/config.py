@@ -85,7 +85,7 @@ class Feed(Section):
     seen_cap: int = setting(2000, "maximum seen roots that an agent remembers; the oldest are forgotten first", ge=1)
 
     def comments_per_post(self, persons: int) -> int:
-        """Return comments under a post at most in a run of so many persons."""
+        """Return the maximum number of comments under a post in a run with this many persons."""
         return (3 if persons <= MANY_AGENTS else 0) if self.comments is None else self.comments
 
 
@@ -320,5 +320,5 @@ class Config(BaseModel):
     treatments: tuple[Treatment, ...] = setting((), "treatments of randomly assigned agents; see docs/events.md")
 
     def plain(self) -> dict[str, Any]:
-        """As JSON-able values."""
+        """Return all settings as JSON-able values."""
         return self.model_dump(mode="json")

@@ -23,7 +23,7 @@ class Inject(Section):
 
 
 def _or_all(schema: dict[str, Any]) -> None:
-    """The word `all` is an audience too."""
+    """Allow the word `all` as an audience in the schema."""
     mapping = dict(schema)
     schema.clear()
     schema.update({"anyOf": [{"const": "all", "type": "string"}, mapping]})

@@ -33,9 +33,9 @@ def read_yaml(path: Path) -> tuple[dict[str, Any], Lines]:
 
 
 def parse_set(text: str) -> dict[str, Any]:
-    """``"a.b=value"`` as a layer; the value is read as YAML.
+    """Return ``"a.b=value"`` as a layer; the value is read as YAML.
 
-    Only ``null``, ``~`` and nothing at all mean null: ``none`` stays a word, since a strategy is called so.
+    Only ``null``, ``~`` and nothing at all mean null: ``none`` stays a word, because it is the name of a strategy.
 
     Raises
     ------

@@ -160,7 +160,7 @@ def at(schema: Schema, path: tuple[str | int, ...]) -> Schema:
 
 
 def follow(schema: Schema, piece: Schema) -> Schema:
-    """``piece``, or what its ``$ref`` refers to in ``schema``, with what stands beside the reference."""
+    """Return ``piece``, or the target of its ``$ref`` in ``schema``, with the keys next to the reference."""
     if "$ref" not in piece:
         return piece
     name = piece["$ref"].removeprefix("#/$defs/")

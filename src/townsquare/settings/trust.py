@@ -98,7 +98,7 @@ def _is_inside(path: Path, folder: Path) -> bool:
 
 
 def named_by(config: Config) -> dict[str, Any]:
-    """What complete settings say of :data:`OWN`, by dotted path, and of which model; empty if all is at its default."""
+    """Return the values of :data:`OWN` in complete settings, by dotted path, and the model; empty without any."""
     model = {"name": config.model.name, "base_url": list(config.model.base_url)}
     return _named({"model": model, "serving": config.serving.model_dump(mode="json")})
 
@@ -132,12 +132,12 @@ def check_approved(config: Config, folder: Path, given: Collection[str] = ()) ->
 
 
 def check_stored(file: Path, layer: Layer, given: Collection[str]) -> None:
-    """The same for a configuration file that a run wrote, such as ``run.yaml``."""
+    """Refuse the same in a configuration file that a run wrote, such as ``run.yaml``."""
     _check(_named(layer), file.parent, given, f"townsquare run {shlex.quote(str(file))}")
 
 
 def _check(named: Mapping[str, Any], folder: Path, given: Collection[str], command: str) -> None:
-    """``before`` approves a variable for one model at its servers, and each of the other settings by itself."""
+    """Check the approvals: a variable is approved for one model at its servers, each other setting by itself."""
     before = approved(folder)
     other = {path for path in OWN if before.get(path) != named.get(path)}
     if _SERVERS in other or before.get(_MODEL) != named.get(_MODEL):

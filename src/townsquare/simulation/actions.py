@@ -189,7 +189,7 @@ def _shown(feed: Feed, chosen: ProposedActions) -> Shown:
 
 
 def _past(world: World, number: int, first: int) -> Past:
-    """Return what the agents of a block did before."""
+    """Return the earlier actions of the agents of a block."""
     follows, reactions, ratings, hidden = (
         store.blocks[number] if store.blocks else empty_block(0, store.dtype)
         for store in (world.follows, world.reactions, world.ratings, world.hidden)

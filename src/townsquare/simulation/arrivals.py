@@ -76,7 +76,7 @@ class Arrivals:
     # -- step 0 -----------------------------------------------------------------------------------------------------
 
     def opening(self, world: World) -> Change:
-        """Persons, then sources, texts, the follow graph, and everybody's first beliefs."""
+        """Return the rows of step 0: persons, sources, texts, the follow graph, and initial beliefs."""
         config, scenario = self.settings.config, self.scenario
         people = self._people(0, config.agents, 0)
         texts = self._texts(people)
@@ -191,7 +191,7 @@ class Arrivals:
         return started(world, self.scenario, self.judges, rule, newcomers, draws, texts)
 
     def _own(self, new: Array, sources: int) -> dict[str, npt.NDArray[np.float64]]:
-        """Settings of the rule that people have of their own, and sources have not."""
+        """Return the individual settings of the rule for persons; NaN for sources."""
         if self.profiles is None:
             return {}
         settings = self.profiles.own(self._profile(self.profiles, new))

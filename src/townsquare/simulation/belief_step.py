@@ -107,7 +107,7 @@ def _spread(
     out_ptr: Array,
     out: tuple[Array, ...],
 ) -> None:
-    """One output row for each (exposure, stance of its root): by proposition, then feed order, within each agent.
+    """Write one output row for each (exposure, stance of its root): by proposition, then feed order, within each agent.
 
     ``indptr`` counts from row ``lo`` of the exposures; ``out`` holds the columns of ``Exposed`` after ``indptr``.
     """
@@ -278,7 +278,7 @@ class ChosenRule(NamedTuple):
 
 
 def group_trait(chosen: ChosenRule) -> int:
-    """Number of the trait that the setting ``group_by`` of a rule names; its answers are the groups.
+    """Return the number of the trait that a rule's setting ``group_by`` names; its answers are the groups.
 
     Raises
     ------

@@ -50,7 +50,7 @@ def keywords() -> frozenset[str]:
 
 
 def importance(text: str) -> float:
-    """0.5, and 0.1 for each different keyword in it, up to 1.
+    """Return the importance of a text: 0.5, and 0.1 for each distinct keyword in it, up to 1.
 
     >>> importance("My friend was happy, so happy."), importance("It rained.")
     (0.7, 0.5)

@@ -163,7 +163,7 @@ def header(settings: Settings) -> RunHeader:
 
 
 def _digest_today(recorded: Mapping[str, Any]) -> str:
-    """The digest of recorded settings, with the defaults of settings that are newer."""
+    """Return the digest of recorded settings, with defaults for settings that were added later."""
     identity = {key: recorded[key] for key in IDENTITY if key in recorded}
     return settings_digest({**resolve(recorded).plain(), **identity})
 
@@ -212,10 +212,10 @@ class Committer:
     on_step : callable
         Called with the summary of each step once it is committed, in the calling thread.
     behind : bool
-        Whether a step is written while the next one is taken. At most one is: of more, the rows would not fit into
-        memory.
+        Whether a step is written while the next one is taken. Only one step waits at a time, because the rows of more
+        would not fit into memory.
     aside : bool
-        Whether what is written behind leaves the processors to the step that is taken.
+        Whether writing has a lower priority than taking the next step.
     """
 
     def __init__(

@@ -47,7 +47,7 @@ class Setup:
 
     @property
     def statements(self) -> list[str]:
-        """The propositions, as they are worded."""
+        """The wording of each proposition."""
         return [proposition.text for proposition in self.arrivals.scenario.propositions]
 
     @property
@@ -63,7 +63,7 @@ class Setup:
         return replace(self, settings=settings, arrivals=replace(self.arrivals, settings=settings))
 
     def _member(self, family: str) -> tuple[Any, Any]:
-        """Return the chosen member of a family, with a language model to ask where it asks one, and its parameters."""
+        """Return the chosen member of a family, bound to the language model if there is one, and its parameters."""
         chosen = self.settings.members[family]
         return chosen if self.client is None else bound(chosen, self.client), self.settings.params[family]
 
@@ -89,7 +89,7 @@ class Setup:
 
 
 def step(setup: Setup, world: World) -> tuple[Batches, int]:
-    """Pass through the stages once: each reads the world and returns rows, and ``commit`` alone changes it.
+    """Go through the stages once: each reads the world and returns rows, and ``commit`` alone changes the world.
 
     Returns the rows of the step and how many agents were online.
     """
@@ -152,7 +152,7 @@ def begin(settings: Settings, scenario: Scenario, client: ModelClient | None = N
     world = World(len(scenario.propositions), settings.config.feed.newest)
     rule = ChosenRule(settings.members["beliefs"], settings.params["beliefs"])
     if "groups" in rule.needs:
-        belief_step.group_trait(rule)  # said before the run begins
+        belief_step.group_trait(rule)  # raises its error before the run begins
         world.traits = GrowingTable("traits")
     out = Batches(0)
     out.add(world.append(arrivals.opening(world)))
@@ -162,8 +162,9 @@ def begin(settings: Settings, scenario: Scenario, client: ModelClient | None = N
 def allowed_kinds(settings: Settings, step: int) -> frozenset[ActionKind]:
     """Return the kinds of action that a step allows: those enabled, and those that the strategy in force adds.
 
-    A strategy's own are those of ``Allowed.BY_STRATEGY``, and whatever a moderator adds that these settings name in any
-    step. Packages that are installed and not named change nothing: a run is a function of its settings.
+    Some kinds are allowed only if the strategy in force adds them: those marked ``Allowed.BY_STRATEGY``, and those that
+    a moderator named in these settings adds in any step. Installed packages that the settings do not name change
+    nothing: a run is a function of its settings.
     """
     now = settings.at(step)
     given, adds = now.config.actions, now.members["moderation"].adds

@@ -27,7 +27,7 @@ _TARGETS = {
     column: per_kind(np.bool_, {kind: spec.on == on for kind, spec in SPECS.items()})
     for column, on in (("author", On.AUTHOR), ("offered", On.NOTE))
 }
-"""Columns of rows that hold what an action is done to, where that is not the root; by number of the kind."""
+"""Columns of rows that hold the target of an action, if the target is not the root; by number of the kind."""
 _HIDDEN = frozenset({"veracity", "verdict", "confidence", "note", "notes", "status"})
 
 
@@ -36,7 +36,7 @@ class Bank:
     """Texts that the embedded policies write from, as rows of texts.
 
     ``text`` (k,) int32, ``proposition`` (k,) int16 and ``stance`` (k,) float64 are the argument bank; ``strength`` (k,)
-    may be NaN. ``comments`` and ``notes`` are neutral lines for where no argument fits.
+    may be NaN. ``comments`` and ``notes`` are neutral texts, used if no argument fits.
     """
 
     text: npt.NDArray[np.int32]
@@ -73,13 +73,13 @@ class Views:
     indptr : (k + 1,) int64
         Rows of each agent in ``rows``.
     rows : columns of the table exposures
-        What they are shown, in feed order.
+        Rows shown to the agents, in feed order.
     stance, confidence : (k, P) float64
-        Their own beliefs, with which they read.
+        The agents' own beliefs before the step.
     activity : (k,) float64
-        How active each is, mean 1.
+        Activity of each agent, relative to a mean of 1.
     member : (k,) int16
-        Member of the policy mix.
+        Number of each agent's policy in the mix.
     allowed : frozenset of ActionKind
         Kinds that this run allows.
     bank : Bank
@@ -111,8 +111,8 @@ class Views:
     def post(self, name: str) -> Array:
         """Return a column of the table posts, for all posts; index it with ``rows["root"]``.
 
-        Raises ``KeyError`` for veracity, the ground truth that no policy may look at, and for what moderators found:
-        labels are seen where they are shown, in ``rows``.
+        Raises ``KeyError`` for the veracity, which no policy may see, and for findings of moderators: agents see labels
+        only if they are shown, in ``rows``.
         """
         if name in _HIDDEN:
             raise KeyError(f"agents do not see {name}")
@@ -132,7 +132,7 @@ class Views:
 
     @property
     def n_texts(self) -> int:
-        """Texts there are already; new ones of a choice are numbered from here."""
+        """The number of existing texts; new texts of proposed actions are numbered from here."""
         return len(self._world.texts)
 
     def note(self, name: str) -> Array:
@@ -190,7 +190,7 @@ class Views:
         return self._world.follows.get(agent, other, NONE) != NONE
 
     def followed_authors(self) -> npt.NDArray[np.bool_]:
-        """For each row of ``rows``, whether the agent that is shown it follows its author, (rows,)."""
+        """Return for each row of ``rows`` whether the agent that is shown it follows its author, (rows,)."""
         reader = np.repeat(self.agents, np.diff(self.indptr))
         return self._world.has(self._world.follows, reader, np.asarray(self.rows["author"]))
 
@@ -232,7 +232,7 @@ COLUMNS: Mapping[str, type[np.generic]] = {
 class ProposedActions:
     """The actions that the agents of some views propose.
 
-    Arrays are (n,), rows of one agent together and in the order in which it acts, agents ascending; ``examined`` alone
+    Arrays are (n,), with agents ascending and the actions of one agent in the order in which it acts. Only ``examined``
     is by row of the feed.
 
     Attributes
@@ -258,8 +258,8 @@ class ProposedActions:
         For each row of ``Views.rows``, (rows,), whether its agent looked at it; None where agents look at everything.
         A row that was not examined is no exposure, and actions on it are refused.
     prompt_stats : mapping of str to array
-        Of agents that read their feed in a prompt, agents ascending: columns of the table prompts but for the step;
-        empty for none.
+        For agents that read their feed in a prompt, agents ascending: columns of the table prompts, without the step;
+        empty if there are no such agents.
     """
 
     agent: npt.NDArray[np.int32]
@@ -294,8 +294,8 @@ def propose(
 ) -> ProposedActions:
     """Propose actions: make :class:`ProposedActions` of columns of any dtype, or of one value for all actions.
 
-    ``target`` is by default what :meth:`Views.targets` says. ``declared`` (s, 4) holds a row (action, proposition,
-    stance, strength) each.
+    By default, ``target`` is the result of :meth:`Views.targets`. Each row of ``declared`` (s, 4) holds action,
+    proposition, stance and strength.
     """
     kinds, rows = np.asarray(kind, np.uint8), np.asarray(row, np.int64)
     targets = views.targets(rows, kinds) if target is None else target

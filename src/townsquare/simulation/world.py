@@ -370,7 +370,7 @@ class World:
         self.notes.write("status")[note] = status
 
     def _label(self, posts: npt.NDArray[Any]) -> None:
-        """The label of a post is its first shown note."""
+        """Set the label of posts to their first shown note."""
         if posts.size:
             label = self.posts.write("note")
             label[posts] = schema.NONE

@@ -23,14 +23,14 @@ def count_actions(kind: Array, target: Array, column_of: Array, counts: tuple[Ar
 
 @nb.njit(nogil=True, cache=True)
 def set_bits(value: Array, slot: Array, bits: Array) -> None:
-    """``value[slot] |= bits``, also where a slot comes twice."""
+    """Compute ``value[slot] |= bits``, also where a slot occurs twice."""
     for x in range(slot.shape[0]):
         value[slot[x]] |= bits[x]
 
 
 @nb.njit(nogil=True, cache=True)
 def offsets(agents: Array, first: int, n: int) -> npt.NDArray[np.int64]:
-    """CSR offsets (n + 1,) of rows whose ``agents`` ascend from ``first`` to at most ``first + n - 1``."""
+    """Return CSR offsets (n + 1,) of rows whose ``agents`` ascend from ``first`` to at most ``first + n - 1``."""
     out = np.zeros(n + 1, np.int64)
     for x in range(agents.shape[0]):
         out[agents[x] - first + 1] += 1

@@ -81,7 +81,7 @@ def contributions(run: Reads, agent: int | None = None, *, shown: bool = True) -
     Returns
     -------
     LazyFrame
-        ``step``, ``agent``, ``proposition``, ``kind`` (:class:`~townsquare.core.schema.TrailKind`), ``cause``
+        ``step``, ``agent``, ``proposition``, ``kind`` (:class:`~townsquare.core.enums.TrailKind`), ``cause``
         (``shown``, ``own posts``, ``anchor``, ``bounds``), ``amount`` (stance), ``recorded`` (in the rule's unit);
         ``root`` (post that was passed on; -1 for none), ``author`` (who passed it on, or the person itself; -1),
         ``writer`` (author of the root; -1), ``veracity`` (of the root, ``true``, ``false``, ``unknown``; null),

@@ -32,7 +32,7 @@ _SELF, _PEER = int(Origin.SELF) << ORIGIN_SHIFT, int(Origin.PEER) << ORIGIN_SHIF
 
 
 def origin_of(flags: Byte) -> Byte:
-    """Return the :class:`townsquare.core.schema.Origin` of each record.
+    """Return the :class:`townsquare.core.enums.Origin` of each record.
 
     >>> origin_of(np.array([HELD | ACTIVE | 2 << ORIGIN_SHIFT], np.uint8)).tolist()
     [2]
@@ -95,7 +95,7 @@ class HeldRecords(NamedTuple):
 class Outcome(NamedTuple):
     """Outcomes of m incoming claims, (2m,) each: each claim, and then the claim that it replaced.
 
-    ``change`` is a :class:`townsquare.core.schema.HoldingChange` or :data:`NOTHING`, of the record of ``claim``;
+    ``change`` is a :class:`townsquare.core.enums.HoldingChange` or :data:`NOTHING`, of the record of ``claim``;
     ``flags`` are those of the record after it, ``by`` is the claim that stopped or replaced it, -1 if none.
     """
 

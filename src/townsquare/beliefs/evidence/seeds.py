@@ -55,8 +55,8 @@ def choose_seeds(
     """Return which arguments of a bank bring an agent nearest to a stance.
 
     From the first ``number`` in ``order``, arguments are exchanged one at a time, each time the pair that brings the
-    log odds nearest to those of the target, until the stance is within ``tolerance`` or no exchange helps. So agents
-    with different orders hold different seeds, and an order that already fits is kept.
+    log odds nearest to those of the target, until the stance is within :data:`TOLERANCE` or no exchange helps. So
+    agents with different orders hold different seeds, and an order that already fits is kept.
 
     Parameters
     ----------
@@ -71,10 +71,8 @@ def choose_seeds(
     prior_scale : float
         Factor on what each seed adds to the log odds; 1 is Equation 1.
     order : (m,), optional
-        What ranks the arguments for this agent, smallest first; by default their order in the bank. Of 64-bit draws
-        take any, they need not be different.
-    tolerance : float
-        In stance.
+        Ranks of the arguments for this agent, smallest first; by default their order in the bank. 64-bit draws are
+        allowed, and equal values too.
     where : str
         For the messages.
 

@@ -37,7 +37,7 @@ class RayPool(Generic[Job, Result]):
     workers : int, optional
         Jobs at a time; by default as many as the cluster has processors.
     lost : list of int
-        Places of jobs that were begun again because their process, or its machine, was lost.
+        Positions of jobs that were started again because their process, or its machine, was lost.
     """
 
     function: Callable[[Job, Report], Result]

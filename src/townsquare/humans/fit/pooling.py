@@ -35,9 +35,9 @@ class Population(NamedTuple):
     share : (cells,) float64
         Of each cell; sums to 1.
     error : float
-        Standard deviation of what people held around the prediction.
+        Standard deviation of people's answers around the prediction.
     mean, spread : (2,) and (2, 2) float64
-        Of the places in the grid, x and y.
+        Mean and spread of the positions in the grid, x and y.
     """
 
     share: Float

@@ -65,8 +65,8 @@ def prepare(data: Trajectories, options: FitOptions) -> Prepared:
     Raises
     ------
     DataError
-        Fewer than ten trajectories beside controls, messages that cannot be judged as asked, or ties or groups that
-        the rule needs and the data do not have.
+        Fewer than ten trajectories without the controls, messages that cannot be judged as asked, or ties or groups
+        that the rule needs and the data do not have.
     """
     people = data.take(~data.control)
     if len(people) < FEWEST:

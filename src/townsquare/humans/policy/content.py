@@ -1,9 +1,9 @@
 """Effects of post content under the statistical policy, fitted to how many people took each action on each post.
 
 The observed part of the logit of kind k on post j is base_k + plausibility_k (p_j - 0.5) + attention ln(n_j / 15) +
-appeal . f_j, the last not for notes. Ridge regression on the mean chance over people (:mod:`policy_crowd`): one number,
-``penalty``, draws every coefficient but the bases toward 0. That of plausibility in sharing has a prior instead, from
-the study of headlines.
+appeal . f_j, the last not for notes. Ridge regression on the mean chance over people
+(:mod:`townsquare.humans.policy.crowd`): one number, ``penalty``, draws every coefficient except the bases toward 0. The
+coefficient of plausibility in sharing has a prior instead, from the study of headlines.
 """
 
 from __future__ import annotations
@@ -73,7 +73,7 @@ class Fit(NamedTuple):
     penalty: float
 
     def rates(self, posts: Covariates) -> Float:
-        """Return mean chance over people, (J, 4)."""
+        """Return the mean chance of each action over people, (J, 4)."""
         return np.stack([self.crowd.rate(k, self.content.eta(k, posts))[0] for k in range(len(KINDS))], axis=1)
 
 

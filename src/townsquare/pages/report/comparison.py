@@ -29,7 +29,7 @@ class Comparison:
         Name of each arm and the settings in which it differs; the first is the baseline.
     outcomes : DataFrame
         One row a run and outcome: ``arm`` (str), ``seed`` (int), ``outcome`` (str, see
-        :data:`townsquare.analysis.OUTCOMES`), ``value`` (float64; NaN or null where undefined).
+        :func:`townsquare.analysis.describe`), ``value`` (float64; NaN or null where undefined).
     paired : DataFrame
         One row an arm and outcome: ``arm``, ``outcome``, ``mean``, ``difference`` to the baseline (mean over seeds),
         ``low`` and ``high`` (bounds of its 95 % interval; NaN where there is none), ``n`` (seeds), ``p``; it may have

@@ -45,7 +45,7 @@ def network(of: Snapshot) -> dict[str, Any]:
 
 
 def influence(of: Snapshot) -> dict[str, Any]:
-    """How far each agent moved others in all, by row of agents, in the unit of the rule."""
+    """Return how far each agent moved others in total, by row of agents, in the unit of the rule."""
     moved = np.zeros(of.cached.table("agents").height)
     frame = queries.influence(of).filter(pl.col("agent").is_between(0, moved.size - 1))
     moved[frame["agent"].to_numpy()] = frame["moved"].to_numpy()

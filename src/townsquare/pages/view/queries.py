@@ -131,7 +131,7 @@ def agent_list(of: Snapshot, proposition: int) -> pl.DataFrame:
 
 
 def influence(of: Snapshot) -> pl.DataFrame:
-    """``agent``, ``moved``: how far what it wrote or passed on moved others in all, in the unit of the rule.
+    """Return ``agent`` and ``moved``: how far its posts and shares moved others in total, in the unit of the rule.
 
     Sizes of contributions of every row that others were shown, whatever their sign, over all steps and propositions.
     """

@@ -230,7 +230,7 @@ def _choose(trait: Trait, given: Int16 | None, u: Float) -> Int16:
 
 
 def _activity(agents: Int64, shape: float, silent: float, draws: StageDraws) -> Float:
-    """0 for the silent share, a Gamma for the others, mean 1 over both; by inverse of the distribution function."""
+    """Draw activities by inverting their distribution: 0 for the silent share, a Gamma for the others; mean 1."""
     u = np.maximum(_uniform("activity", agents, draws), _LEAST)
     above = np.maximum((u - silent) / (1.0 - silent), 0.0)
     return np.asarray(gammaincinv(shape, above) / (shape * (1.0 - silent)))

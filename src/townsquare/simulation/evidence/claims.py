@@ -64,7 +64,7 @@ class Judges:
 
     @classmethod
     def of(cls, settings: Settings, scenario: Scenario) -> Judges:
-        """As the settings choose them, for the propositions and the bank of a scenario."""
+        """Create the judges that the settings choose, for the propositions and the bank of a scenario."""
         members, params, chosen = settings.members, settings.params, settings.config.evidence
         embedder: Embedder = members["embedder"]
         theta = embedder.theta if chosen.theta is None else chosen.theta
@@ -309,7 +309,7 @@ class Made:
 
 
 def together(first: Made, second: Made) -> Made:
-    """Both, by post; of one post, those of ``one`` first."""
+    """Return the claims of both, by post; within a post, those of ``first`` come first."""
     order = np.argsort(np.r_[first.post, second.post], kind="stable")
 
     def column(name: str) -> Array:

@@ -102,7 +102,7 @@ def findings_as_rows(
     down: npt.NDArray[np.bool_],
     why: list[str],
 ) -> dict[str, schema.Columns]:
-    """Verdicts, their log, and takedowns of the posts in ``down``, each with its reason."""
+    """Return verdicts, their log, and takedowns of the posts in ``down``, each with its reason."""
     n, step = posts.size, world.step + 1
     if not n:
         return {}

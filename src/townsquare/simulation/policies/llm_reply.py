@@ -120,12 +120,12 @@ class Replies:
         self._texts: dict[str, int] = {}
 
     def add_post(self, position: int, value: dict[str, Any]) -> None:
-        """A post by the agent at ``position``; one without content is no post."""
+        """Add a post by the agent at ``position``; a post without content is ignored."""
         if str(value["content"]).strip():
             self._add(position, ActionKind.POST, NONE, value, helpful=-1)
 
     def add_reactions(self, position: int, targets: Mapping[str, int], value: dict[str, Any]) -> None:
-        """The reactions of the agent at ``position``, in order; what does not fit its target is refused later on.
+        """Add the reactions of the agent at ``position``, in order; one that does not fit its target is refused later.
 
         ``targets`` are the ids on its page, and the rows of ``Views.rows`` that they stand for.
         """

@@ -62,13 +62,14 @@ class Params(MemberParams):
 def members_of(
     agents: npt.ArrayLike, draws: StageDraws, params: Any, followers: npt.ArrayLike | None = None
 ) -> npt.NDArray[np.int16]:
-    """Number of the member that each agent belongs to; 0 where the policy is no mix.
+    """Return the number of each agent's policy in the mix; 0 if the policy is not a mix.
 
     Parameters
     ----------
     agents : (n,) int
     followers : (n,) int, optional
-        Of everybody at the start. Those who join later have none yet: by followers, they belong to the last member.
+        Initial number of followers of all agents. Agents that join later have none: by followers, they get the last
+        policy.
     """
     if not isinstance(params, Params):
         return np.zeros(np.shape(agents), np.int16)

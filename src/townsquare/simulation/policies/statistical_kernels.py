@@ -171,7 +171,7 @@ def label_sums(table: Array) -> npt.NDArray[np.float64]:
 def _prepare(
     a: int, activity: float, crowding: float, kinds: Kinds, wide: tuple[int, ...], start: Array, words: Array
 ) -> None:
-    """The agent's part of each logit, and of each draw, by slot and lane."""
+    """Compute the agent's part of each logit and of each draw, by slot and lane."""
     table, known = kinds.table, math.log(activity)
     for slot in range(SLOTS):
         for lane in range(len(wide)):
@@ -312,7 +312,7 @@ def list_choices(
 
 @nb.njit(parallel=True, cache=True, error_model="numpy")
 def choose_writers(agents: Array, activity: Array, rate: float, base: U64, out: Array) -> None:
-    """Whether each agent writes a post in this step: chance 1 - exp(-rate x activity)."""
+    """Draw whether each agent writes a post in this step: chance 1 - exp(-rate x activity)."""
     for i in nb.prange(agents.shape[0]):
         out[i] = u01(key2(base, agents[i], U64(0))) < -math.expm1(-rate * activity[i])
 
@@ -363,7 +363,7 @@ def choose_arguments(
     base: U64,
     out: Array,
 ) -> None:
-    """An entry of the argument bank for each writer; -1 where the proposition has none.
+    """Draw an entry of the argument bank for each writer; -1 where the proposition has none.
 
     The side is for with chance (1 + side S)/2; within it entries are drawn with weight exp(-|s - S|/width), as the
     largest of keyed Gumbel draws. ``ptr`` (P + 1,) and ``entry`` list the bank by proposition.
