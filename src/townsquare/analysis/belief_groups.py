@@ -51,7 +51,7 @@ def belief_change_by(run: Reads, groups: pl.DataFrame) -> pl.DataFrame:
     Returns
     -------
     DataFrame
-        One row a proposition, grouping and group, with the columns of
+        One row per proposition, grouping and group, with the columns of
         :func:`~townsquare.analysis.beliefs.belief_change`.
     """
     by = ["proposition", "name", "grouping", "group"]

@@ -27,7 +27,7 @@ def distance_to_start(run: Reads) -> pl.DataFrame:
     Returns
     -------
     DataFrame
-        One row a step from 0 and proposition: ``step``, ``proposition``, ``name``, ``persons``, ``mean`` (size of the
+        One row per step from 0 and proposition: ``step``, ``proposition``, ``name``, ``persons``, ``mean`` (size of the
         distance, stance), ``q50``, ``q95`` (stance), ``moved`` (share further than 0.1).
     """
     apart = (pl.col("stance") - pl.col("start")).abs()
@@ -50,9 +50,9 @@ def crossings(run: Reads) -> pl.DataFrame:
     Returns
     -------
     DataFrame
-        One row a person and proposition with at least one crossing: ``agent``, ``proposition``, ``first`` (step of the
-        first crossing), ``crossings`` (count), ``started`` and ``ended`` (side, -1 or 1), ``stayed`` (whether it ended
-        on another side than it started on).
+        One row per person and proposition with at least one crossing: ``agent``, ``proposition``, ``first`` (step of
+        the first crossing), ``crossings`` (count), ``started`` and ``ended`` (side, -1 or 1), ``stayed`` (whether it
+        ended on another side than it started on).
     """
     side, person = pl.col("stance").sign().cast(pl.Int8).alias("side"), _PERSON
     sided = _with_start(run).filter((pl.col("stance") != 0) & pl.col("stance").is_not_nan()).with_columns(side)
@@ -71,7 +71,7 @@ def crossing_counts(run: Reads) -> pl.DataFrame:
     Returns
     -------
     DataFrame
-        One row a proposition: ``proposition``, ``name``, ``crossed`` (persons), ``to_for``, ``to_against`` (of those
+        One row per proposition: ``proposition``, ``name``, ``crossed`` (persons), ``to_for``, ``to_against`` (of those
         who stayed on the other side), ``returned`` (persons who ended where they started), ``flips`` (crossings beyond
         each person's first: many of them are a sign of a rule that overshoots).
     """
@@ -100,7 +100,7 @@ def persistence(run: Reads, veracity: str | None = None) -> pl.DataFrame:
     Returns
     -------
     DataFrame
-        One row a proposition and number of steps: ``proposition``, ``name``, ``steps_after`` (from 0), ``persons``
+        One row per proposition and number of steps: ``proposition``, ``name``, ``steps_after`` (from 0), ``persons``
         (those observed so long), ``displacement`` (their mean size at the end of exposure, stance), ``kept`` (ratio of
         sums over persons; NaN where nobody was displaced).
 

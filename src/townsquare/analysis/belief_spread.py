@@ -25,7 +25,7 @@ def polarization_course(run: Reads) -> pl.DataFrame:
     Returns
     -------
     DataFrame
-        One row a step from 0 and proposition: ``step``, ``proposition``, ``name``; ``sd`` (population, 0 to 1);
+        One row per step from 0 and proposition: ``step``, ``proposition``, ``name``; ``sd`` (population, 0 to 1);
         ``mean_distance`` (of all ordered pairs of persons, each with itself included; 0 to 1); ``polarization``
         (variance of those distances, 0 to 1; Flache and Macy 2011); ``bimodality`` (0 to 1; NaN under four persons or
         without spread); ``extremity`` (mean size of the stance, 0 to 1); ``camp_gap`` (mean of those for less mean of
@@ -67,7 +67,7 @@ def convergence(run: Reads) -> pl.DataFrame:
     Returns
     -------
     DataFrame
-        One row a step from 0 and proposition: ``step``, ``proposition``, ``persons``, ``kept`` (sd over sd at the
+        One row per step from 0 and proposition: ``step``, ``proposition``, ``persons``, ``kept`` (sd over sd at the
         start; NaN if all started alike), ``distance_kept`` (mean distance of pairs, likewise), ``steps_to_half`` (first
         step in which ``kept`` is below one half, the same in all rows of a proposition; null if it never is).
     """
@@ -92,10 +92,10 @@ def accuracy_course(run: Reads) -> pl.DataFrame:
     Returns
     -------
     DataFrame
-        One row a step from 0 and proposition on which the true posts take a side: ``step``, ``proposition``, ``name``,
-        ``side`` (-1 or 1), ``accuracy`` (mean of 1 less half the distance to the side, 0 to 1), ``right_side`` (share
-        of persons whose stance has its sign), ``confident_wrong`` (share on the other side with a stance beyond one
-        half), ``spread`` (sd of the accuracy over persons).
+        One row per step from 0 and proposition on which the true posts take a side: ``step``, ``proposition``,
+        ``name``, ``side`` (-1 or 1), ``accuracy`` (mean of 1 less half the distance to the side, 0 to 1),
+        ``right_side`` (share of persons whose stance has its sign), ``confident_wrong`` (share on the other side with a
+        stance beyond one half), ``spread`` (sd of the accuracy over persons).
     """
     sides = true_sides(run).filter(pl.col("side").is_not_nan()).select("proposition", "name", "side").lazy()
     toward = pl.col("stance") * pl.col("side")

@@ -66,7 +66,7 @@ def true_sides(run: Reads) -> pl.DataFrame:
     Returns
     -------
     DataFrame
-        One row a proposition: ``proposition``, ``name``, ``posts`` (injected true posts with a stance toward
+        One row per proposition: ``proposition``, ``name``, ``posts`` (injected true posts with a stance toward
         it), ``mean_stance`` (-1 to 1), ``side`` (-1.0 or 1.0; NaN without such posts or where they balance to
         0).
     """
@@ -91,7 +91,7 @@ def belief_course(run: Reads) -> pl.DataFrame:
     Returns
     -------
     DataFrame
-        One row a step from 0 and proposition: ``step``, ``proposition``, ``name``, ``agents`` (count),
+        One row per step from 0 and proposition: ``step``, ``proposition``, ``name``, ``agents`` (count),
         ``mean``, ``sd`` (population), ``share_for`` (stance above 0), ``share_against`` (below 0),
         ``share_at_bounds``, quantiles ``q05``, ``q25``, ``q50``, ``q75``, ``q95``, ``polarization`` and
         ``bimodality`` (0 to 1, see :mod:`~townsquare.analysis.polarization`), ``accuracy`` (mean of 1 less half the
@@ -141,7 +141,7 @@ def stance_bins(run: Reads) -> pl.DataFrame:
     Returns
     -------
     DataFrame
-        One row a step, proposition and bin that is not empty: ``step``, ``proposition``, ``bin`` (int32, 0 to
+        One row per step, proposition and bin that is not empty: ``step``, ``proposition``, ``bin`` (int32, 0 to
         19; a stance of 1 belongs to the last, one that is no number to none), ``agents`` (int64).
     """
     return counts_by_bin(person_beliefs(run)).pipe(collected).sort("step", "proposition", "bin")
@@ -161,7 +161,7 @@ def belief_change(run: Reads) -> pl.DataFrame:
     Returns
     -------
     DataFrame
-        One row a proposition: ``proposition``, ``name``, ``agents`` (persons at the end); ``mean_start``,
+        One row per proposition: ``proposition``, ``name``, ``agents`` (persons at the end); ``mean_start``,
         ``mean_end``, ``shift`` (mean signed move), ``absolute_shift`` (mean size of the move); ``sd_start``,
         ``sd_end``, ``spread_kept`` = sd_end / sd_start (NaN if all started alike); ``changed_side`` (share
         whose stance changed its sign); ``side``, ``accuracy_start``, ``accuracy_end``, ``accuracy_shift`` (NaN

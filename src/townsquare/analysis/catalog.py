@@ -59,14 +59,14 @@ def analyze(
     Yields
     ------
     (str, DataFrame or MissingExtra)
-        The name with its frame, or with what is not installed.
+        The name with its frame, or with the library that is not installed.
 
     Raises
     ------
     UnknownName
-        For a name that there is none of, or one that needs ``without``.
+        The name is unknown, or the analysis needs ``without``.
     ContractError
-        A measure does something else than to return a frame; names it.
+        A measure does not return a frame; the error names it.
     """
     trail, other = setting(run, "record", "trail", default=True), without and CachedRun(without, large=True)
     tables = {what.name: what for what in measures() if what.table or what.paired}

@@ -44,7 +44,7 @@ def cascades(run: Reads) -> pl.DataFrame:
     Returns
     -------
     DataFrame
-        One row a root: ``root`` (int32), ``veracity``, ``injected`` (bool), ``step`` (int32, when it came); ``reach``
+        One row per root: ``root`` (int32), ``veracity``, ``injected`` (bool), ``step`` (int32, when it came); ``reach``
         (distinct agents that were shown it in any form), ``exposures``, ``shares`` (int64 counts); ``depth`` (links
         of the longest chain of shares), ``breadth`` (most posts at one depth), ``structural_virality`` (mean links
         between two posts; NaN without shares); ``half_reach`` (steps from its coming until half of its reach was
@@ -107,7 +107,7 @@ def diffusion_by_veracity(run: Reads) -> pl.DataFrame:
     Returns
     -------
     DataFrame
-        One row a measure and class: ``measure``, ``unit``, ``veracity``, ``n`` (posts for which it is defined),
+        One row per measure and class: ``measure``, ``unit``, ``veracity``, ``n`` (posts for which it is defined),
         ``value`` (mean), ``low``, ``high`` (Student's interval over posts), ``median``.
     """
     frame, rows = cascades(run), []
@@ -130,7 +130,7 @@ def diffusion_tests(run: Reads) -> pl.DataFrame:
     Returns
     -------
     DataFrame
-        One row a measure: ``measure``, ``unit``, ``n_true``, ``n_false`` (posts), ``value`` (mean of false posts less
+        One row per measure: ``measure``, ``unit``, ``n_true``, ``n_false`` (posts), ``value`` (mean of false posts less
         mean of true ones) with ``low`` and ``high`` (Welch's interval), ``p_welch``, ``p_rank`` (Mann and Whitney),
         ``ks`` and ``p_ks`` (distance of Kolmogorov and Smirnov, the test of Vosoughi and others), ``p_corrected``
         (``p_rank``, Benjamini and Hochberg over the measures). All take posts as independent, which those that
@@ -161,7 +161,7 @@ def cascade_growth(run: Reads) -> pl.DataFrame:
     Returns
     -------
     DataFrame
-        One row an age (steps since the post came), class and measure: ``age`` (int32), ``veracity``, ``measure``
+        One row per age (steps since the post came), class and measure: ``age`` (int32), ``veracity``, ``measure``
         (``reach``, ``shares`` or ``depth`` so far), ``unit``, ``n`` (posts that had reached this age at the last step:
         later ones are left out, so that young posts do not pull old ages down), ``value`` (mean), ``low``, ``high``.
     """
@@ -204,7 +204,7 @@ def spread_metrics(run: Reads) -> pl.DataFrame:
     Returns
     -------
     DataFrame
-        One row a root that is no comment, and step since it came: ``step``, ``root`` (int64), ``veracity``, ``views``
+        One row per root that is no comment, and step since it came: ``step``, ``root`` (int64), ``veracity``, ``views``
         (distinct agents that were shown it), ``diffusion_depth`` (links), ``num_likes``, ``num_shares``,
         ``num_flags``, ``num_comments``, ``num_notes``, ``num_note_ratings`` (distinct agents), ``total_interactions``
         (their sum), ``taken_down`` (bool).

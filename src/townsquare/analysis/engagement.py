@@ -38,7 +38,7 @@ def engagement(run: Reads) -> pl.DataFrame:
     Returns
     -------
     DataFrame
-        One row a step from 1 and class: ``step`` (int32), ``veracity``, ``posts`` (count so far); ``likes``,
+        One row per step from 1 and class: ``step`` (int32), ``veracity``, ``posts`` (count so far); ``likes``,
         ``dislikes``, ``shares``, ``comments``, ``engagement`` (their sum) in that step; ``cumulative``
         engagement so far; ``per_post`` = cumulative / posts (float64, NaN while there are none of the class).
     """
@@ -64,7 +64,7 @@ def engagement_balance(run: Reads) -> pl.DataFrame:
     Returns
     -------
     DataFrame
-        One row a step from 1: ``step`` (int32), ``true`` and ``false`` (levels per post so far, float64), ``gap`` =
+        One row per step from 1: ``step`` (int32), ``true`` and ``false`` (levels per post so far, float64), ``gap`` =
         cumulative engagement with true less false posts (count), ``gap_per_post`` = true − false, ``ratio`` = true /
         false (NaN while a level is undefined or the false one is 0).
     """
@@ -87,7 +87,7 @@ def gaps(levels: pl.DataFrame) -> pl.DataFrame:
     Returns
     -------
     DataFrame
-        One row a step: ``step``, ``true`` and ``false`` (levels, actions per post), ``gap`` (true less false),
+        One row per step: ``step``, ``true`` and ``false`` (levels, actions per post), ``gap`` (true less false),
         ``cumulative_gap`` (its sum over steps: the quantity of MOSAIC's figure 3; steps without either class add
         nothing), ``ratio`` (true / false; NaN where either is undefined or false is 0), ``false_share`` (false / (true
         + false): 0 to 1, one half where both gain alike).
@@ -111,7 +111,7 @@ def engagement_by_post(run: Reads) -> pl.DataFrame:
     Returns
     -------
     DataFrame
-        One row a root, most engagement first, ties by row: ``root`` (int32), ``likes``, ``dislikes``, ``shares``,
+        One row per root, most engagement first, ties by row: ``root`` (int32), ``likes``, ``dislikes``, ``shares``,
         ``comments``, ``engagement`` (int64 counts).
     """
     counts = accepted_engagement(run).group_by("root").agg(pl.col(list(KINDS)).sum())

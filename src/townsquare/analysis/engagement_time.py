@@ -28,11 +28,11 @@ def engagement_levels(run: Reads) -> pl.DataFrame:
     Returns
     -------
     DataFrame
-        One row a step from 1, class and measure: ``step`` (int32), ``veracity``, ``measure``, ``unit``, ``n`` (posts so
-        far), ``value`` (mean), ``low``, ``high`` (Student's interval over posts); no row while a class has no posts.
+        One row per step from 1, class and measure: ``step`` (int32), ``veracity``, ``measure``, ``unit``, ``n`` (posts
+        so far), ``value`` (mean), ``low``, ``high`` (Student's interval over posts); no row while a class has no posts.
         The measure ``engagement`` counts every like, dislike, share and comment; ``engagement_mosaic`` is MOSAIC's
-        figure 4: distinct agents who liked, who shared and who commented, summed over the three, without dislikes.
-        Only injected posts of known truth: the others are many and mostly comments, and
+        figure 4: distinct agents who liked, who shared and who commented, summed over the three, without dislikes. Only
+        injected posts of known truth: the others are many and mostly comments, and
         :func:`~townsquare.analysis.engagement.engagement` has them.
     """
     every = roots(run).filter(pl.col("veracity") != "unknown").select("root", "veracity", pl.col("step").alias("since"))
@@ -72,7 +72,7 @@ def engagement_rates(run: Reads) -> pl.DataFrame:
     Returns
     -------
     DataFrame
-        One row a class and kind of action: ``veracity``, ``measure`` (``likes``, ``dislikes``, ``shares``,
+        One row per class and kind of action: ``veracity``, ``measure`` (``likes``, ``dislikes``, ``shares``,
         ``comments``), ``unit`` (share of exposures), ``n`` (exposures), ``value``, ``low``, ``high`` (Wilson's
         interval, which takes exposures as independent).
     """

@@ -171,7 +171,7 @@ class GraphAt:
     step : int
         Follows of steps up to this one are in it, this one included.
     nodes : DataFrame
-        One row an account that had joined: ``agent`` (int32, its id), ``name`` ("" for none), ``kind`` (person or
+        One row per account that had joined: ``agent`` (int32, its id), ``name`` ("" for none), ``kind`` (person or
         source), ``born`` (step), ``followers`` and ``followed`` (counts), a column for each trait (null where not
         answered), and ``stance:<proposition>`` and ``confidence:<proposition>`` (null for sources).
     follows : DataFrame

@@ -28,7 +28,7 @@ def trait_groups(run: Reads) -> pl.DataFrame:
     Returns
     -------
     DataFrame
-        One row a person and trait it answered: ``agent`` (int32), ``grouping`` (the trait's label), ``group`` (the
+        One row per person and trait it answered: ``agent`` (int32), ``grouping`` (the trait's label), ``group`` (the
         answer; of a trait answered by a number a band, as ``25 to 34``).
     """
     answers = run.table("traits").join(run.table("trait_values"), on=["trait", "value"])

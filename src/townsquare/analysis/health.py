@@ -87,7 +87,7 @@ def belief_movement(run: Reads) -> pl.DataFrame:
     Returns
     -------
     DataFrame
-        One row a step from 1 and proposition: ``step``, ``proposition``, ``name``; ``moved`` (persons whose
+        One row per step from 1 and proposition: ``step``, ``proposition``, ``name``; ``moved`` (persons whose
         stance changed), ``gain`` = sum of the sizes of all moves (stance), ``gain_per_person`` (stance);
         ``overshoots`` (int64 count; null where the run has no trail in stance units).
     """
@@ -150,7 +150,7 @@ def participation(run: Reads) -> pl.DataFrame:
     Returns
     -------
     DataFrame
-        One row a step from 1: ``step``, ``agents`` (persons at its end), ``online`` (persons with a feed),
+        One row per step from 1: ``step``, ``agents`` (persons at its end), ``online`` (persons with a feed),
         ``acting`` (distinct persons with an accepted action other than ignoring), ``silent_share`` = 1 − acting
         / online (0 to 1, NaN if nobody was online), ``exposures``, ``accepted`` (actions other than ignoring),
         ``refused`` (actions), ``seconds`` (wall time).
@@ -173,7 +173,8 @@ def diagnostics(run: Reads) -> pl.DataFrame:
     Returns
     -------
     DataFrame
-        One row a step from 1: ``step``, and each of these columns (float64), null in runs that were recorded before it.
+        One row per step from 1: ``step``, and each of these columns (float64), null in runs that were recorded before
+        it.
     """
     later = [column.name for column in TABLES["steps"].recorded if column.since > 1]
     values = pl.col(later).cast(pl.Float64).fill_nan(None)
@@ -186,7 +187,7 @@ def refusals(run: Reads) -> pl.DataFrame:
     Returns
     -------
     DataFrame
-        One row a reason that occurred, most frequent first: ``reason`` (word), ``actions`` (int64 count),
+        One row per reason that occurred, most frequent first: ``reason`` (word), ``actions`` (int64 count),
         ``share`` of all actions tried (0 to 1).
     """
     words = {int(reason): reason.name.lower().replace("_", " ") for reason in Reason}
@@ -216,8 +217,8 @@ def rule_health(run: Reads) -> pl.DataFrame:
     Returns
     -------
     DataFrame
-        One row a check and proposition: ``check`` (of :data:`CHECKS`), ``proposition``, ``name``, ``value`` (null where
-        the run does not tell), ``limit``, ``flagged`` (bool), ``meaning``.
+        One row per check and proposition: ``check`` (of :data:`CHECKS`), ``proposition``, ``name``, ``value`` (null
+        where the run does not tell), ``limit``, ``flagged`` (bool), ``meaning``.
     """
     change, course, moves = belief_change(run), belief_course(run), belief_movement(run)
     last = course.filter(pl.col("step") == run.last_step)

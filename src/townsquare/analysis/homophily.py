@@ -33,7 +33,7 @@ def homophily(run: Reads) -> pl.DataFrame:
     Returns
     -------
     DataFrame
-        One row a step, attribute and measure: ``step`` (int32), ``attribute`` (a trait, or ``stance:<proposition>``),
+        One row per step, attribute and measure: ``step`` (int32), ``attribute`` (a trait, or ``stance:<proposition>``),
         ``measure`` (of traits ``same``: the share of follows between persons with the same answer, and
         ``assortativity``: Newman's coefficient, 1 if all are; of stances ``assortativity``: the correlation over
         follows of the stances of either end), ``unit``, ``n`` (follows between persons who both have the attribute),
@@ -129,7 +129,7 @@ def communities(run: Reads) -> pl.DataFrame:
     Returns
     -------
     DataFrame
-        One row a community of at least three persons and measure: ``community`` (0 for the largest), ``measure``,
+        One row per community of at least three persons and measure: ``community`` (0 for the largest), ``measure``,
         ``unit``, ``n`` (persons, or follows), ``value``, ``low``, ``high``. Measures: ``size`` (persons),
         ``inside`` (share of the follows of its members that stay inside, Wilson's interval), ``stance:<proposition>``
         (mean stance of its members, Student's interval).
@@ -164,7 +164,7 @@ def echo_chambers(run: Reads) -> pl.DataFrame:
     Returns
     -------
     DataFrame
-        One row a step, proposition and measure: ``step`` (int32), ``proposition`` (its name), ``measure``, ``unit``,
+        One row per step, proposition and measure: ``step`` (int32), ``proposition`` (its name), ``measure``, ``unit``,
         ``n``, ``value``, ``low``, ``high``, ``null``. Measures: ``neighbors`` (correlation of a person's stance with
         the mean stance of the persons it follows, the measure of Cinelli and others 2021; n persons, Fisher's
         interval, 0 by chance; up to six steps); ``own_side`` (share of follows between persons of opposite or equal

@@ -34,7 +34,7 @@ def influence(run: Reads) -> pl.DataFrame:
     Returns
     -------
     DataFrame
-        One row an account, most popular first: ``agent`` (int32), ``kind`` (``person`` or ``source``), ``followers``,
+        One row per account, most popular first: ``agent`` (int32), ``kind`` (``person`` or ``source``), ``followers``,
         ``likes``, ``shares``, ``comments`` (int64; of its roots, comments included), ``popularity`` (their sum),
         ``influence`` (0 to 1: 0.4, 0.3, 0.2 and 0.1 times each over the largest of any account), ``influencer``
         (bool, above 0.5), ``rank`` (1 for the first; ties by number of the account), ``made`` (accepted actions).
@@ -106,7 +106,7 @@ def inequality(run: Reads) -> pl.DataFrame:
     Returns
     -------
     DataFrame
-        One row a measure and amount: ``measure`` (``gini``; ``top_tenth``: the share that the tenth with the most
+        One row per measure and amount: ``measure`` (``gini``; ``top_tenth``: the share that the tenth with the most
         has; ``none``: the share of persons with nothing), ``unit`` (0 to 1), ``of`` (``popularity``, ``followers`` or
         ``made``, accepted actions), ``n`` (persons), ``value``, ``low``, ``high`` (percentile
         bootstrap over persons; Wilson's for ``none``).

@@ -23,10 +23,10 @@ def model_calls(run: Reads) -> pl.DataFrame:
     Returns
     -------
     DataFrame
-        One row a purpose and outcome that occurred: ``purpose``, ``outcome`` (lower case), ``calls`` (count), ``share``
-        of the calls of that purpose (0 to 1), ``agents`` (agent-steps concerned; calls of no agent count none),
-        ``tokens_in``, ``tokens_out`` (of the calls whose server counted them), ``tries`` (requests sent), ``seconds``
-        (summed). Empty for a run that asked none.
+        One row per purpose and outcome that occurred: ``purpose``, ``outcome`` (lower case), ``calls`` (count),
+        ``share`` of the calls of that purpose (0 to 1), ``agents`` (agent-steps concerned; calls of no agent count
+        none), ``tokens_in``, ``tokens_out`` (of the calls whose server counted them), ``tries`` (requests sent),
+        ``seconds`` (summed). Empty for a run that asked none.
     """
     calls = run.table("model_calls")
     words = {int(outcome): outcome.name.lower() for outcome in CallOutcome}
@@ -44,7 +44,7 @@ def calls_by_server(run: Reads) -> pl.DataFrame:
     Returns
     -------
     DataFrame
-        One row a server that calls ended at, most calls first: ``server`` (base URL), ``calls`` (count), ``share`` of
+        One row per server that calls ended at, most calls first: ``server`` (base URL), ``calls`` (count), ``share`` of
         all calls (0 to 1), ``failed`` (calls that ended there without an answer to use), ``again`` (requests beyond the
         first of each, at whatever server), ``tokens_in``, ``tokens_out`` (of the calls whose server counted them),
         ``median`` and ``p95`` of the seconds a call took, waits and tries included. Calls that another request had
@@ -66,7 +66,7 @@ def tokens_of_turns(run: Reads) -> pl.DataFrame:
     Returns
     -------
     DataFrame
-        One row a step: ``step``, ``agents`` (that were told their feed), ``counted`` and ``most`` (mean and largest
+        One row per step: ``step``, ``agents`` (that were told their feed), ``counted`` and ``most`` (mean and largest
         count beforehand, characters / ``policy.characters_per_token``), ``tokens_in``, ``tokens_out`` (mean of what
         servers counted, over calls that took one request; null where none said), ``shown`` (rows of the feed, mean),
         ``shortened`` (texts), ``memories_out``, ``comments_out``, ``posts_out`` (means an agent). Empty for a run that

@@ -74,8 +74,8 @@ def note_scores(run: Reads) -> pl.DataFrame:
     Returns
     -------
     DataFrame
-        One row a note: ``note``, ``post``, ``step`` (of that row), ``status`` (word), ``intercept`` and ``factor`` (in
-        the scorer's own unit, null for no number).
+        One row per note: ``note``, ``post``, ``step`` (of that row), ``status`` (word), ``intercept`` and ``factor``
+        (in the scorer's own unit, null for no number).
     """
     last = run.table("note_scores").group_by("note").last()
     rows = last.join(run.table("notes").select("note", "post"), on="note")
@@ -97,7 +97,7 @@ def labels(run: Reads) -> pl.DataFrame:
     Returns
     -------
     DataFrame
-        One row an injected true or false post: ``root``, ``step`` (injected), ``veracity``; the steps of its
+        One row per injected true or false post: ``root``, ``step`` (injected), ``veracity``; the steps of its
         first ``verdict_step``, ``false_verdict_step``, ``note_step`` (first shown), ``label_step`` (the earlier
         of a false verdict and a shown note), ``takedown_step`` (int32, null where it never happened);
         ``positive`` (bool, see the module).

@@ -47,7 +47,7 @@ def time_to_moderation(run: Reads) -> pl.DataFrame:
     Returns
     -------
     DataFrame
-        One row an event (``verdict``; ``label``: a verdict ``false`` or a shown note; ``takedown``), class and age at
+        One row per event (``verdict``; ``label``: a verdict ``false`` or a shown note; ``takedown``), class and age at
         which it happened to some post: ``event``, ``veracity``, ``steps`` (since the injection), ``measure``
         (``happened``), ``unit`` (share of posts), ``n`` (posts), ``value`` with ``low`` and ``high``: one less the
         estimate of Kaplan and Meier, so that posts whose time ran out with the run count as long as they were watched.
@@ -112,7 +112,7 @@ def moderation_effects(run: Reads, without: Reads) -> pl.DataFrame:
     Returns
     -------
     DataFrame
-        One row a measure and class of injected posts: ``measure`` (``exposures``, ``reach``, ``engagement``,
+        One row per measure and class of injected posts: ``measure`` (``exposures``, ``reach``, ``engagement``,
         ``shares``, ``likes``), ``unit``, ``veracity``, ``n`` (posts), ``without`` and ``with`` (means), ``value``
         (mean of with less without: below 0 was prevented) with ``low`` and ``high`` (Student's interval over posts),
         ``p_paired`` (t-test), ``p_rank`` (Wilcoxon). Then ``prevented``: exposures that the class had without and not
@@ -158,7 +158,7 @@ def implied_truth(run: Reads, without: Reads) -> pl.DataFrame:
     Returns
     -------
     DataFrame
-        One row a class and kind of engagement: ``measure`` (``likes``, ``shares``, ``engagement``), ``unit`` (actions
+        One row per class and kind of engagement: ``measure`` (``likes``, ``shares``, ``engagement``), ``unit`` (actions
         per exposure), ``veracity``, ``n`` (injected posts of the class that got neither label nor takedown in ``run``
         and were shown in both runs), ``without`` and ``with`` (mean rate of the same posts in each run), ``value``
         (with less without; above 0 is an implied truth effect) with ``low``, ``high``, ``p_paired``, ``p_rank`` over
@@ -195,7 +195,7 @@ def moderation_by_group(run: Reads) -> pl.DataFrame:
     Returns
     -------
     DataFrame
-        One row a group and measure: ``grouping``, ``group`` (as in :mod:`~townsquare.analysis.groups`), ``measure``,
+        One row per group and measure: ``grouping``, ``group`` (as in :mod:`~townsquare.analysis.groups`), ``measure``,
         ``unit``, ``n`` (persons), ``value`` (mean over persons), ``low``, ``high`` (Student's interval). Measures:
         ``false_exposures`` and ``true_exposures`` (exposures to injected posts, per person); ``labeled_exposures``
         (exposures that carried a verdict ``false`` or a note); ``own_labeled`` and ``own_removed`` (posts that a
@@ -218,7 +218,7 @@ def moderation_effects_by_group(run: Reads, without: Reads) -> pl.DataFrame:
     Returns
     -------
     DataFrame
-        One row a group and measure: ``grouping``, ``group`` (as in :mod:`~townsquare.analysis.groups`, of ``run``),
+        One row per group and measure: ``grouping``, ``group`` (as in :mod:`~townsquare.analysis.groups`, of ``run``),
         ``measure``, ``unit``, ``n`` (persons of both runs), ``value`` (mean of with less without), ``low``, ``high``
         (Student's interval over persons), ``p`` (paired t-test), ``p_corrected`` (Benjamini and Hochberg over the
         groups of a measure). Measures: ``false_exposures``, ``true_exposures`` (exposures to injected posts), and

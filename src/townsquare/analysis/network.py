@@ -89,7 +89,7 @@ def network_over_time(run: Reads) -> pl.DataFrame:
     Returns
     -------
     DataFrame
-        One row a step and measure: ``step`` (int32), ``measure``, ``unit``, ``value``; ``null`` (mean of the null
+        One row per step and measure: ``step`` (int32), ``measure``, ``unit``, ``value``; ``null`` (mean of the null
         graphs), ``low`` and ``high`` (95 % of them lie between), ``z`` (distance in their sd), ``p`` (two-sided),
         ``draws`` (how many were drawn; 0 where none were, and what degrees alone decide has none). Measures:
         ``accounts``, ``follows``, ``density``, ``largest_component``, ``follower_gini``; ``reciprocity`` (follows that
@@ -132,7 +132,7 @@ def centralities(run: Reads) -> pl.DataFrame:
     Returns
     -------
     DataFrame
-        One row an account, by its number: ``agent`` (int32), ``kind``, ``followers`` and ``followed`` (int64),
+        One row per account, by its number: ``agent`` (int32), ``kind``, ``followers`` and ``followed`` (int64),
         ``pagerank`` (sums to 1; attention flows from follower to followed, damping 0.85), ``betweenness`` (share of
         the shortest chains of follows between two others that pass it, 0 to 1), ``harmonic`` (mean of one over the
         steps by which others reach it along follows, 0 to 1), ``core`` (largest k such that it is in a part in which

@@ -53,7 +53,7 @@ def outcome_table(run: Reads) -> pl.DataFrame:
     Returns
     -------
     DataFrame
-        One row an outcome: ``outcome``, ``title``, ``value``, ``unit``, ``direction``, ``definition``.
+        One row per outcome: ``outcome``, ``title``, ``value``, ``unit``, ``direction``, ``definition``.
     """
     described = [(describe(name, statements(run)), value) for name, value in outcomes(run).items()]
     rows = [(what.name, what.title, value, what.unit, what.direction, what.definition) for what, value in described]

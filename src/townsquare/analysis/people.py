@@ -104,7 +104,7 @@ def counts(frame: pl.DataFrame, per: str, everyone: Sequence[object], action: st
     Parameters
     ----------
     frame : DataFrame
-        ``person``, ``post``, ``action``: one row an action.
+        ``person``, ``post``, ``action``: one row per action.
     per : str
         ``person`` or ``post``.
     everyone : sequence
@@ -162,7 +162,7 @@ def differences_by_group(
     Returns
     -------
     DataFrame
-        One row a group and action: ``grouping``, ``group``, ``action``, ``unit``, ``n`` (persons), ``value`` (mean of
+        One row per group and action: ``grouping``, ``group``, ``action``, ``unit``, ``n`` (persons), ``value`` (mean of
         people less agents) with ``low`` and ``high`` (Student's interval of pairs), ``p`` (paired t-test; NaN for
         fewer than two persons or no difference at all), ``p_corrected`` (Benjamini and Hochberg over all rows).
     """

@@ -40,7 +40,7 @@ def root_of_post(run: Reads) -> pl.DataFrame:
     Returns
     -------
     DataFrame
-        One row a post: ``post``, ``root`` (int32, rows of posts). The root of anything but a share is itself.
+        One row per post: ``post``, ``root`` (int32, rows of posts). The root of anything but a share is itself.
     """
     return run.table("posts").select("post", "root")
 
@@ -52,7 +52,7 @@ def roots(run: Reads) -> pl.DataFrame:
     Returns
     -------
     DataFrame
-        One row a root: ``root`` (int32), ``kind`` (uint8, :class:`~townsquare.core.enums.PostKind`), ``author``
+        One row per root: ``root`` (int32), ``kind`` (uint8, :class:`~townsquare.core.enums.PostKind`), ``author``
         (int32), ``step`` (int32: when it was injected or written), ``text`` (int32), ``plausibility`` (float64, 0 to
         1), ``injected`` (bool), ``veracity`` (``true``, ``false`` or ``unknown``).
     """
@@ -69,7 +69,7 @@ def posts_so_far(run: Reads) -> pl.DataFrame:
     Returns
     -------
     DataFrame
-        One row a step from 1 and class: ``step`` (int32), ``veracity``, ``posts`` (int64, cumulative count).
+        One row per step from 1 and class: ``step`` (int32), ``veracity``, ``posts`` (int64, cumulative count).
     """
     new = roots(run).group_by("step", "veracity").agg(row_count("new"))
     before = roots(run).filter(pl.col("step") < 1).group_by("veracity").agg(row_count("before"))

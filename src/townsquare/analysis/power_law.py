@@ -68,7 +68,7 @@ def rank_fits(values: npt.ArrayLike, top: int = 50) -> pl.DataFrame:
     Returns
     -------
     DataFrame
-        One row a curve: ``model``, ``formula``, ``n`` (points), its parameters ``a``, ``b``, ``c`` (NaN where it has
+        One row per curve: ``model``, ``formula``, ``n`` (points), its parameters ``a``, ``b``, ``c`` (NaN where it has
         none), ``r2`` (share of the variance of the values), ``aic`` (n ln(rss/n) + 2 k: lower is better, whatever
         the number of parameters). No rows for fewer than five values or where all are equal.
     """

@@ -20,7 +20,7 @@ def exposure_counts(run: Reads) -> pl.DataFrame:
     Returns
     -------
     DataFrame
-        One row a step and root that was shown in it: ``step``, ``root`` (int32), ``exposures`` (int64), ``newly``
+        One row per step and root that was shown in it: ``step``, ``root`` (int32), ``exposures`` (int64), ``newly``
         (int64: agents that were shown the root for the first time), ``labeled`` (int64: exposures that carried a
         verdict ``false`` or a note).
     """
@@ -50,7 +50,7 @@ def reach(run: Reads) -> pl.DataFrame:
     Returns
     -------
     DataFrame
-        One row a root: ``root`` (int32), ``veracity``, ``injected`` (bool), ``step`` (int32, when it came),
+        One row per root: ``root`` (int32), ``veracity``, ``injected`` (bool), ``step`` (int32, when it came),
         ``exposures``, ``reach`` (int64: distinct agents), ``labeled`` (int64: exposures with a label).
     """
     counts = pl.col("exposures").sum(), pl.col("newly").sum().alias("reach"), pl.col("labeled").sum()
@@ -65,7 +65,7 @@ def reach_over_time(run: Reads) -> pl.DataFrame:
     Returns
     -------
     DataFrame
-        One row a step from 1 and class: ``step`` (int32), ``veracity``, ``posts`` (so far), ``exposures`` in
+        One row per step from 1 and class: ``step`` (int32), ``veracity``, ``posts`` (so far), ``exposures`` in
         that step, ``cumulative`` exposures, ``mean_reach`` = distinct agents exposed so far, averaged over the
         posts of the class there were so far (float64, agents; NaN while there are none).
     """

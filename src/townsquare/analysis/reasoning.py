@@ -94,7 +94,7 @@ def tone_by_action(frame: pl.DataFrame) -> pl.DataFrame:
     Parameters
     ----------
     frame : DataFrame
-        ``action`` and ``reasoning``, one row an action.
+        ``action`` and ``reasoning``, one row per action.
 
     Returns
     -------
@@ -120,7 +120,7 @@ def reasoning_motives(run: Reads, motives: Motives | None = None) -> pl.DataFram
     Returns
     -------
     DataFrame
-        One row an action and motive: ``action``, ``measure`` (the motive; ``none`` for texts without any), ``unit``
+        One row per action and motive: ``action``, ``measure`` (the motive; ``none`` for texts without any), ``unit``
         (share of actions), ``n`` (actions of the kind), ``value``, ``low``, ``high`` (Wilson's interval). A text can
         have several motives, so that shares may sum to more than 1.
     """
@@ -162,7 +162,7 @@ def tone_agreement(frame: pl.DataFrame) -> pl.DataFrame:
     Returns
     -------
     DataFrame
-        One row an action, and one for ``all``: ``action``, ``measure`` (``same tone``), ``unit``, ``n``, ``value``
+        One row per action, and one for ``all``: ``action``, ``measure`` (``same tone``), ``unit``, ``n``, ``value``
         with ``low`` and ``high`` (Wilson's interval), ``chance`` (what the shares of tones alone would give) and
         ``kappa`` (Cohen's: 0 chance, 1 always the same; NaN where chance is 1).
     """

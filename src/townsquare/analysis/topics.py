@@ -97,7 +97,7 @@ def topics(run: Reads, find: Find = found_topics) -> pl.DataFrame:
     Returns
     -------
     DataFrame
-        One row a root and source: ``root`` (int32), ``source`` (``given`` with the scenario, or ``found``), ``topic``
+        One row per root and source: ``root`` (int32), ``source`` (``given`` with the scenario, or ``found``), ``topic``
         (its name, or its six weightiest words). Roots without a topic have no row. Equal texts count once when
         topics are found.
 
@@ -150,12 +150,12 @@ def by_topic(amounts: pl.DataFrame) -> pl.DataFrame:
     Parameters
     ----------
     amounts : DataFrame
-        One row a post: ``root``, ``source``, ``topic``, ``value``.
+        One row per post: ``root``, ``source``, ``topic``, ``value``.
 
     Returns
     -------
     DataFrame
-        One row a source and topic: ``source``, ``topic``, ``unit``, ``n`` (posts), ``value`` (mean), ``low``,
+        One row per source and topic: ``source``, ``topic``, ``unit``, ``n`` (posts), ``value`` (mean), ``low``,
         ``high`` (Student's interval), ``median``, ``sd``, ``most``.
     """
     rows = []
@@ -225,7 +225,7 @@ def time_of_posting(run: Reads) -> pl.DataFrame:
     Returns
     -------
     DataFrame
-        One row a step in which posts came (neither shares nor comments): ``step`` (int32), ``measure``
+        One row per step in which posts came (neither shares nor comments): ``step`` (int32), ``measure``
         (``engagement``), ``unit`` (actions per post in its first three steps, that of its coming included), ``n``
         (posts; those that came in the last two steps of the run, and so had fewer, are left out), ``value`` (mean),
         ``low``, ``high`` (Student's interval), ``p`` (NaN). Then one row without step: ``measure`` ``spearman``,

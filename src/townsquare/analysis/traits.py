@@ -50,7 +50,7 @@ def trait_levels(run: Reads) -> pl.DataFrame:
     Returns
     -------
     DataFrame
-        One row a group and amount: ``grouping``, ``group``, ``of`` (``popularity`` or ``made``), ``unit``, ``n``
+        One row per group and amount: ``grouping``, ``group``, ``of`` (``popularity`` or ``made``), ``unit``, ``n``
         (persons), ``value`` (mean) with ``low`` and ``high`` (Student's interval), ``median``.
     """
     amounts, groups = _both(run)
@@ -112,7 +112,7 @@ def trait_tests(amounts: pl.DataFrame, groups: pl.DataFrame, wanted: int | None 
     Returns
     -------
     DataFrame
-        One row a grouping and amount: ``grouping``, ``of``, ``n`` (agents with an answer), ``answers`` (how many
+        One row per grouping and amount: ``grouping``, ``of``, ``n`` (agents with an answer), ``answers`` (how many
         there are), ``n_least``, ``n_most``; ``chi2``, ``dof``, ``p``, ``cramers_v`` with ``low`` and ``high``,
         ``v_corrected``, ``smallest_expected`` (see :func:`~townsquare.analysis.statistics.cramers_v`);
         ``p_corrected`` (Benjamini and Hochberg over the groupings of one amount); ``kruskal``, ``p_kruskal`` (rank

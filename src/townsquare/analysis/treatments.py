@@ -125,7 +125,7 @@ def person_outcomes(run: Reads, since: int = 0) -> pl.DataFrame:
     Returns
     -------
     DataFrame
-        One row a person: ``agent``; for each proposition ``move.<name>`` (stance); ``actions`` (accepted, other than
+        One row per person: ``agent``; for each proposition ``move.<name>`` (stance); ``actions`` (accepted, other than
         ignoring), ``false_engagement`` (likes and shares of false roots).
     """
     frame = run.table("agents").filter(pl.col("kind") == AgentKind.PERSON).select("agent").sort("agent")
@@ -150,7 +150,7 @@ def treatment_effect(run: Reads, treatment: str | int = 0, draws: int = DRAWS) -
     Returns
     -------
     DataFrame
-        One row an outcome and estimate: ``outcome``; ``estimate``: ``difference`` (plain, treated less untreated),
+        One row per outcome and estimate: ``outcome``; ``estimate``: ``difference`` (plain, treated less untreated),
         ``direct``, ``spillover`` (all against none of the followed treated) and ``total``; ``value``, ``low``,
         ``high`` (95 %), ``p`` (by drawing the assignment anew, of no effect of any kind on anybody), ``persons`` and
         ``treated`` (who count). Empty where a group has under ten persons; without rows of ``direct``, ``spillover``
@@ -273,7 +273,7 @@ def exposure_cells(given: Assignment, outcomes: pl.DataFrame, outcome: str) -> p
     Returns
     -------
     DataFrame
-        One row a cell that has persons: ``treated`` (bool), ``followed`` (``under half treated``, ``half or more``),
+        One row per cell that has persons: ``treated`` (bool), ``followed`` (``under half treated``, ``half or more``),
         ``persons``, ``mean``. Persons who could not have come into every cell are left out.
     """
     there = pl.DataFrame({"agent": given.agents}).join(outcomes, on="agent", how="left", maintain_order="left")

@@ -56,7 +56,7 @@ def typical_words(frame: pl.DataFrame) -> pl.DataFrame:
     Parameters
     ----------
     frame : DataFrame
-        ``grouping``, ``group``, ``reasoning``: one row a text and grouping.
+        ``grouping``, ``group``, ``reasoning``: one row per text and grouping.
 
     Returns
     -------

@@ -118,7 +118,7 @@ class DebateResults:
     def record(
         self, arm: DebateArm, trial: int, result: TrialResult | BaseException, store: ObjectStore | None = None
     ) -> DebateResults:
-        """Write what came of a trial into the folder, and to a store; return the same debates, with how it ended."""
+        """Write the result of a trial into the folder, and to a store; return the debates with this result added."""
         if isinstance(result, BaseException):
             result = TrialResult(None, error=result)
         if result.calls:

@@ -1,8 +1,8 @@
-"""Arms × trials of debates, in processes of their own, into a folder that can be completed later.
+"""Executes arms × trials of debates in separate processes, into a folder that can be completed later.
 
-A trial that is recorded is not held again: the same command with the same folder goes on where it stopped, and one that
-asks for more trials or arms adds them. What stands in the folder must belong to the same settings, arguments and
-version, or it is refused. Trials are jobs of :mod:`townsquare.experiments.execution`, as the runs of comparisons are.
+A recorded trial is not repeated: the same command with the same folder continues where it stopped, and a command with
+more trials or arms adds them. A folder with other settings, arguments or another version is refused. Trials are jobs of
+:mod:`townsquare.experiments.execution`, as the runs of comparisons are.
 """
 
 from __future__ import annotations

@@ -134,7 +134,7 @@ class Experiment:
 
     @property
     def outcomes(self) -> pl.DataFrame:
-        """One row a finished run: ``arm``, ``seed``, and each outcome as float64, null where a run has none."""
+        """One row per finished run: ``arm``, ``seed``, and each outcome as float64, null where a run has none."""
         names = list(dict.fromkeys(name for run in self.finished for name in run.outcomes))
         rows = [{"arm": run.arm, "seed": run.seed, **run.outcomes} for run in self.finished]
         return pl.DataFrame(rows, schema={"arm": pl.String, "seed": pl.Int64, **dict.fromkeys(names, pl.Float64)})

@@ -187,8 +187,8 @@ def specifications(effects: pl.DataFrame, across: Sequence[str]) -> pl.DataFrame
     Returns
     -------
     DataFrame
-        One row a side and universe: ``side``, the settings, ``effect`` (mean), ``low``, ``high`` (95 % t; NaN with one
-        seed), ``p``, ``seeds``; ``place`` (from 0, by effect within a side).
+        One row per side and universe: ``side``, the settings, ``effect`` (mean), ``low``, ``high`` (95 % t; NaN with
+        one seed), ``p``, ``seeds``; ``place`` (from 0, by effect within a side).
     """
     rows = []
     for key, part in effects.group_by(["side", *across], maintain_order=True):
@@ -212,7 +212,7 @@ def variance_shares(effects: pl.DataFrame, across: Sequence[str]) -> pl.DataFram
     Returns
     -------
     DataFrame
-        One row a side and source: ``side``, ``source`` (a setting, ``seed``, ``interactions and chance``), ``share``
+        One row per side and source: ``side``, ``source`` (a setting, ``seed``, ``interactions and chance``), ``share``
         (0 to 1; NaN where the effect does not vary), ``low_mean`` and ``high_mean`` (smallest and largest mean effect
         over its values; NaN for the last).
     """

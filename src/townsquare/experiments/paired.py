@@ -32,7 +32,7 @@ def paired(outcomes: pl.DataFrame, baseline_arm: str, names: Sequence[str] | Non
     Parameters
     ----------
     outcomes : DataFrame
-        One row a run: ``arm`` (str), ``seed`` (int), and a float column for each outcome; NaN and null are undefined.
+        One row per run: ``arm`` (str), ``seed`` (int), and a float column for each outcome; NaN and null are undefined.
     baseline_arm : str
         The arm that the others are compared with.
     names : sequence of str, optional
@@ -41,7 +41,7 @@ def paired(outcomes: pl.DataFrame, baseline_arm: str, names: Sequence[str] | Non
     Returns
     -------
     DataFrame
-        One row an outcome and arm, in the order of columns and of first appearance: ``outcome``, ``arm``; ``mean``
+        One row per outcome and arm, in the order of columns and of first appearance: ``outcome``, ``arm``; ``mean``
         and ``n`` (seeds in which it is defined); ``difference`` (mean over the seeds in which both are defined),
         ``low`` and ``high`` (95 % t interval), ``p`` (two-sided, of no difference), ``pairs`` (those seeds);
         ``p_holm`` and ``p_fdr`` (:func:`corrected`, over all rows of the frame); ``note``, which says why a number is

@@ -45,7 +45,7 @@ def seeds_needed(
     Parameters
     ----------
     outcomes : DataFrame
-        One row a run, as :attr:`townsquare.experiments.manifest.Experiment.outcomes`.
+        One row per run, as :attr:`townsquare.experiments.manifest.Experiment.outcomes`.
     baseline : str
         The arm that the others are compared with.
     names : sequence of str, optional
@@ -59,7 +59,7 @@ def seeds_needed(
     Returns
     -------
     DataFrame
-        One row an outcome and other arm: ``outcome``, ``arm``, ``pairs`` (of the pilot), ``difference`` (its mean),
+        One row per outcome and other arm: ``outcome``, ``arm``, ``pairs`` (of the pilot), ``difference`` (its mean),
         ``sd`` (of its differences), ``effect``, ``seeds``, ``seeds_cautious`` (null where they cannot be told),
         ``note`` (why).
 

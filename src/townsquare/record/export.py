@@ -69,9 +69,9 @@ class Plan:
         Raises
         ------
         SettingError
-            For another format, or safe cells of another format than CSV.
+            The format is unknown, or safe cells are asked of a format other than CSV.
         UnknownName
-            For a table that there is none of.
+            A table does not exist.
         """
         if to not in FORMATS:
             raise SettingError("--to", got=repr(to), allowed=", ".join(FORMATS))

@@ -38,7 +38,7 @@ def _table(schema: Schema, properties: Mapping[str, Any], section: str) -> list[
 
 
 def _rows(schema: Schema, path: str, piece: Schema, *, members: bool) -> Iterator[list[str]]:
-    """Yield one row a setting; one for each way in which members declare it; and those inside a mapping of its own."""
+    """Yield one row per setting, one for each way in which members declare it, and those inside its own mapping."""
     for variant in piece["anyOf"] if "variants" in piece else [piece]:
         whole = follow(schema, variant)
         below = whole.get("properties", {})

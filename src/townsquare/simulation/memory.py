@@ -74,8 +74,8 @@ def recall(world: World, agents: npt.NDArray[np.int32], settings: Memory, kind: 
     agents : (k,) int32
         Ascending.
     most : int
-        At most so many an agent: those of the highest relevance of at least ``settings.threshold``, newer ones first
-        among equals.
+        Maximum number per agent: the most relevant memories above ``settings.threshold`` or equal to it; among equals,
+        the newer ones first.
     """
     memories, step = world.agent_memories, world.step + 1
     rows = np.flatnonzero((memories["kind"] == kind) & np.isin(memories["agent"], agents))

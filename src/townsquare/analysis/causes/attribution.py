@@ -73,9 +73,9 @@ def attribution(run: Reads, by: str = "author", agent: int | None = None) -> pl.
     Returns
     -------
     DataFrame
-        One row a proposition and group, largest first: ``proposition``, ``name``; ``cause`` (``shown``, ``own posts``,
-        ``anchor``, ``bounds``), ``key`` (int32: row of posts or agents, the step; -1 where the group has none),
-        ``what`` (the group in words: text of a post, name of an author; untrusted); ``rows`` (of the trail),
+        One row per proposition and group, largest first: ``proposition``, ``name``; ``cause`` (``shown``, ``own
+        posts``, ``anchor``, ``bounds``), ``key`` (int32: row of posts or agents, the step; -1 where the group has
+        none), ``what`` (the group in words: text of a post, name of an author; untrusted); ``rows`` (of the trail),
         ``agents`` (persons moved); ``amount`` (stance: sum over persons), ``per_person`` = amount over persons, which
         sums to the mean change; ``gross`` (sum of sizes: how much it pulled either way).
 

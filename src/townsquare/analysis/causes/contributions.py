@@ -59,7 +59,7 @@ def changes(run: Reads) -> pl.DataFrame:
     Returns
     -------
     DataFrame
-        One row a person and proposition: ``agent``, ``proposition``, ``start``, ``end``, ``change`` (stance).
+        One row per person and proposition: ``agent``, ``proposition``, ``start``, ``end``, ``change`` (stance).
     """
     both = first_stances(run).drop("born").join(last_stances(run), on=["agent", "proposition"])
     change = (pl.col("end") - pl.col("start")).alias("change")

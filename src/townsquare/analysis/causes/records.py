@@ -232,7 +232,7 @@ def _prior(run: Reads, agent: int, proposition: int) -> float:
 
 
 def _held(run: Reads, agent: int, step: int) -> pl.DataFrame:
-    """Return one row a record, by claim: its last change, and with what it first came.
+    """Return one row per record, by claim: its last change, and with what it first came.
 
     Origin and ``agreed`` are those of its acceptance, which is what counts from then on.
     """

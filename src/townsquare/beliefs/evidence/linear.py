@@ -32,7 +32,7 @@ def fit_ridge(features: Rows, target: Float, penalty: float, weight: Float | Non
     Parameters
     ----------
     features : (n, d) sparse float64
-        One row a case.
+        One row per case.
     target : (n,) float64
         What to predict.
     penalty : float

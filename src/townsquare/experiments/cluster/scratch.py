@@ -20,11 +20,11 @@ from townsquare.settings.resolve import Settings
 
 @contextmanager
 def written_here(store: ObjectStore, name: str, settings: Settings) -> Iterator[Path]:
-    """Give a folder of this machine to write a run into, filled with what the store has of it.
+    """Yield a local folder for writing a run, with the files of the run that the store already holds.
 
-    When the context ends, whole or interrupted or with an error, what came of the run goes to the store and the folder
-    is taken away. Where the process is killed it stays, and the next try on this machine goes on with it, unless the
-    store has come further.
+    When the context ends, normally, by interruption or with an error, the files go to the store and the folder is
+    removed. If the process is killed, the folder stays, and the next attempt on this machine continues with it, unless
+    the store holds later steps.
 
     Parameters
     ----------

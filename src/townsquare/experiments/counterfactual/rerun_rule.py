@@ -53,7 +53,7 @@ class CounterfactualBeliefs:
     rows : int
         Exposures that were taken away, or that speak to nothing any more.
     beliefs : DataFrame
-        One row a step, person and proposition: ``step``, ``agent``, ``proposition``, ``recorded`` and ``without``
+        One row per step, person and proposition: ``step``, ``agent``, ``proposition``, ``recorded`` and ``without``
         (stances, -1 to 1).
     """
 
@@ -63,7 +63,7 @@ class CounterfactualBeliefs:
 
     @property
     def effect(self) -> pl.DataFrame:
-        """What it did by the end: one row a proposition.
+        """What it did by the end: one row per proposition.
 
         ``proposition``; ``agents``; ``mean_recorded``, ``mean_without``, ``effect`` = recorded less without (mean,
         stance), ``absolute_effect`` (mean of its size), ``affected`` (persons who would stand elsewhere), ``largest``

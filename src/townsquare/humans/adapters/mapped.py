@@ -67,7 +67,7 @@ class _Part:
 
 
 def read(folder: Path, mapping: HumanMapping) -> Iterator[Row | DataError]:
-    """Return one row a participant, conversation and proposition.
+    """Return one row per participant, conversation and proposition.
 
     Raises
     ------

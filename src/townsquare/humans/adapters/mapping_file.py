@@ -3,7 +3,7 @@
 ::
 
     name: my-study
-    people:                        # one row a participant, conversation and proposition
+    people:                        # one row per participant, conversation and proposition
       file: people.csv             # CSV, TSV, JSON lines or Parquet, in the folder of the data
       participant: worker_id
       conversation: group_id
@@ -14,7 +14,7 @@
       control: arm                 # only where some conversations are about something else
       controls: [placebo]          # words in `control` that say so; true, 1 and yes if not given
       until: answered_at           # only messages with an order below this were received
-    messages:                      # one row a message
+    messages:                      # one row per message
       file: messages.csv
       conversation: group_id
       author: worker_id

@@ -1,6 +1,6 @@
 """``plain``: read trajectories in Townsquare's own format, as CSV or JSON lines.
 
-A CSV has one row a received message, in order, with the columns
+A CSV has one row per received message, in order, with the columns
 
     participant, conversation, proposition, initial, final, author,
     side, strength, text, tie, author_group, reading, topic, option, control, group

@@ -1,6 +1,6 @@
 """Effects of fact checks on sharing and belief, from shares of people who believed or would share headlines.
 
-A table with one row a headline: ``is_true``, ``ai_verdict`` (true, false, unsure), and the shares
+A table with one row per headline: ``is_true``, ``ai_verdict`` (true, false, unsure), and the shares
 ``rate_belief_<condition>`` and ``rate_share_<condition>``. Conditions: ``control`` (no check), ``forced`` (an AI's
 check under every headline), ``human_fc`` (a person's, always right), ``optional`` (an AI's, for who asks). People were
 assigned to one condition and one of the two questions by chance.

@@ -28,10 +28,10 @@ class Comparison:
     arms : sequence of (str, mapping)
         Name of each arm and the settings in which it differs; the first is the baseline.
     outcomes : DataFrame
-        One row a run and outcome: ``arm`` (str), ``seed`` (int), ``outcome`` (str, see
+        One row per run and outcome: ``arm`` (str), ``seed`` (int), ``outcome`` (str, see
         :func:`townsquare.analysis.describe`), ``value`` (float64; NaN or null where undefined).
     paired : DataFrame
-        One row an arm and outcome: ``arm``, ``outcome``, ``mean``, ``difference`` to the baseline (mean over seeds),
+        One row per arm and outcome: ``arm``, ``outcome``, ``mean``, ``difference`` to the baseline (mean over seeds),
         ``low`` and ``high`` (bounds of its 95 % interval; NaN where there is none), ``n`` (seeds), ``p``; it may have
         ``p_holm`` and ``p_fdr``, corrected over all outcomes.
     notes : sequence of str

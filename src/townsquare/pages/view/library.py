@@ -144,7 +144,7 @@ class Library:
             return self._snapshots[key]
 
     def rows(self) -> list[dict[str, Any]]:
-        """Return one row a run for the list; a run that cannot be read has ``error`` with what is wrong and what to do.
+        """Return one row per run for the list; a run that cannot be read has ``error`` with the problem and what to do.
 
         A run that is recorded on a server has only its address until it is opened: a list of folders connects nowhere.
         """

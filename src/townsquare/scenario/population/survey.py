@@ -48,7 +48,7 @@ def personas_from_survey(answers: Path, mapping: Path, bank: QuestionBank, *, sk
     Parameters
     ----------
     answers : Path
-        CSV, TSV, JSONL or Parquet, one row a respondent.
+        CSV, TSV, JSONL or Parquet, one row per respondent.
     mapping : Path
         See :mod:`townsquare.scenario.population.survey_mapping`.
     bank : QuestionBank

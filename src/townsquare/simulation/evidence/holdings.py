@@ -1,7 +1,7 @@
 """Updates the argument records of agents by the claims of a step (appendix B).
 
-Claims reach exactly the agents that were shown their post in this step; what an agent said itself reaches it too where
-``evidence.own_claims`` says so. Rows of the table holdings say what came of each claim that changed something.
+Claims reach exactly the agents that were shown their post in this step; an agent's own claims reach it too if
+``evidence.own_claims`` is on. Rows of the table holdings record each change of a record.
 """
 
 from __future__ import annotations

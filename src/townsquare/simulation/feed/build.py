@@ -1,6 +1,6 @@
 """Builds feeds: candidates, then ranks, then rows of exposures.
 
-From followed accounts: the newest few rows of each, one row a root, the best of them by the ranker. From others: a
+From followed accounts: the newest few rows of each, one row per root, the best of them by the ranker. From others: a
 shared pool of roots, of which live injected ones of the last steps take up to half; each agent gets those with the
 smallest draw by (agent, root), so that nobody's feed depends on anybody else's. Where the pool holds fewer injected
 roots than others, their draws are scaled so that both kinds weigh the same: more agents, who write more, do not crowd
