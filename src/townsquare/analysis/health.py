@@ -181,6 +181,23 @@ def diagnostics(run: Reads) -> pl.DataFrame:
     return run.table("steps").filter(pl.col("step") >= 1).select("step", values).sort("step")
 
 
+REASONS = {
+    "disabled": "action not enabled",
+    "not shown": "target not in the feed",
+    "gone": "target was removed",
+    "own": "own post or note",
+    "self": "own account",
+    "repeated": "repeated action",
+    "too long": "text too long",
+    "empty": "empty text or rating",
+    "not following": "author was not followed",
+    "friction": "withdrawn at the prompt",
+    "not examined": "row was not examined",
+    "hidden": "author was blocked",
+}
+"""What the reasons of :func:`refusals` mean, as pages and commands say it."""
+
+
 def refusals(run: Reads) -> pl.DataFrame:
     """Rejected actions by reason.
 

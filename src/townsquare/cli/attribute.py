@@ -54,9 +54,9 @@ def attribute(
         here = moved.filter(moved["proposition"] == part["proposition"][0])
         _show(str(name[0]), by, part, here, every=every)
     if not groups.height:
-        print("No contributions: beliefs did not move.")
+        print("No contributions: no belief changed.")
     print(f"Contributions sum to each person's recorded change (largest difference {apart:.1e}).")
-    print("They show what the rule counted, not a counterfactual: see `townsquare counterfactual`.")
+    print("Contributions are what the belief rule counted, not causal effects: see `townsquare counterfactual`.")
     return 0
 
 
@@ -74,7 +74,7 @@ def _show(name: str, by: str, part: pl.DataFrame, moved: pl.DataFrame, *, every:
     many = f"mean over {moved.height} people" if moved.height != 1 else "one person"
     show(
         f"Contributions to the change in stance: {name} ({many})", rows, (str, by, ""), (known(number), "trail rows"),
-        (exact, "mean change"), (known("{:.4f}".format), "gross, all people"),
+        (exact, "mean change"), (known("{:.4f}".format), "sum of |contributions|"),
     )  # fmt: skip
 
 
@@ -83,5 +83,8 @@ def _key(row: dict[str, Any]) -> str:
 
 
 def _what(row: dict[str, Any]) -> str:
+    from townsquare.analysis.causes.attribution import CAUSES
+
     what = row["what"] if row["cause"] in ("shown", row["what"]) else f"{row['what']} ({row['cause']})"
+    what = what if row["cause"] == "shown" else CAUSES.get(what, what)
     return safe(what, LONGEST_TEXT)

@@ -214,14 +214,14 @@ def _show_tables(experiment: Experiment, *, every: bool) -> None:
     _show_outcomes(compared, selected, arms)
     if len(selected) < len(names):
         print(f"{len(names) - len(selected)} more outcomes: use --all or see the report.")
-    print(f"Differences from {experiment.baseline}, paired by seed. CIs reflect seed-to-seed variation only.")
+    print(f"Differences from {experiment.baseline}, paired by seed [95% CI]. CIs reflect variation between seeds only.")
     if len(experiment.seeds) == 1:
-        print("One seed gives no confidence interval; use --seeds 10.")
+        print("One seed gives no CI; use --seeds 10.")
     elif (compared["p"] < LOW).any():
         n_outcomes = compared["outcome"].n_unique()
-        print(f"Some of {n_outcomes} outcomes will reach p < {LOW} by chance; pre-specify yours.")
+        print(f"With {n_outcomes} outcomes, some reach p < {LOW} by chance alone: pre-specify yours.")
         below = [int((compared[name].fill_nan(None) < LOW).sum()) for name in ("p", "p_holm", "p_fdr")]
-        corrected = f"{below[1]} after Holm, {below[2]} after FDR correction"
+        corrected = f"{below[1]} after Holm's correction, {below[2]} after FDR correction (Benjamini-Hochberg)"
         print(f"{below[0]} tests have p < {LOW}; {corrected}.")
 
 
@@ -274,5 +274,5 @@ def _difference(row: dict[str, Any]) -> str:
     difference, low, high = (math.nan if row[name] is None else row[name] for name in ("difference", "low", "high"))
     if row["note"] == "baseline" or not math.isfinite(difference):
         return ""
-    interval = f"[{signed(low, 2)}, {signed(high, 2)}]" if math.isfinite(low) else "(no interval)"
+    interval = f"[{signed(low, 2)}, {signed(high, 2)}]" if math.isfinite(low) else "(no CI)"
     return f"{signed(difference, 2)} {interval}"

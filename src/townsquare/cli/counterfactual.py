@@ -89,8 +89,9 @@ def _show(run: Run, result: CounterfactualBeliefs, agent: int | None, *, exact: 
     show(
         f"Mean stances at the end, without {result.removal.words()}", result.effect.with_columns(affected),
         (called.__getitem__, "proposition"),
-        (signed, "recorded=mean_recorded", "without=mean_without", "effect", "mean absolute=absolute_effect"),
-        (str, "affected"), (signed, "largest"), (number, "changed side=changed_side"), words=("proposition",),
+        (signed, "recorded=mean_recorded", "without=mean_without", "effect", "mean |effect|=absolute_effect"),
+        (str, "affected"), (signed, "largest effect=largest"), (number, "changed side=changed_side"),
+        words=("proposition",),
     )  # fmt: skip
     if agent is not None:
         _show_agent(result, called, agent)

@@ -130,8 +130,8 @@ def _show_tables(results: DebateResults) -> None:
         if results.records(results.arms[0]):
             print(results.arms[0].statement)
             show_table(replace(measure_table(results, results.arms[0]), caption=""))
-            print("Kept: the debaters' own stances. Judged: stances a judge reads from their last messages.")
-            print("95% CIs are over trials.")
+            print("Reported: the debaters' own stances. Judged: stances that a judge infers from their last messages.")
+            print("95% CIs: Student's t over trials.")
         return
     crossed = cross_table(results, "gap_reduction") or cross_table(results, "final")
     if crossed is not None:
@@ -141,4 +141,4 @@ def _show_tables(results: DebateResults) -> None:
         if arms:
             table = arms_table(results, arms)
             show_table(Table("", table.head[:MOST_COLUMNS], [row[:MOST_COLUMNS] for row in table.rows]))
-    print("95% CIs: Student's t over trials, of kept stances. See the report for more.")
+    print("95% CIs: Student's t over trials, for reported stances. See the report for more.")

@@ -95,7 +95,7 @@ def _show(result: PolicyFit, labels: Labels | None) -> None:
     print(f"penalty {result.fit.penalty:g}; activity: shape {crowd.shape:.3g}, lurkers {crowd.lurkers:.3g};"
           f" tastes {', '.join(f'{x:.2g}' for x in crowd.taste)}\n")  # fmt: skip
     cells = [(name, value, *result.intervals[name]) for name, value in coefficients(result.fit).items()]
-    ends = (digits(3), "value", "2.5 %", "97.5 %")
+    ends = (digits(3), "value", "95% CI low", "95% CI high")
     show("Coefficients with 95% CIs (bootstrap of people and posts)", cells, (str, "coefficient"), ends)
     if labels is not None:
         _show_labels(labels)
@@ -107,7 +107,7 @@ def _show_labels(labels: Labels) -> None:
     show(
         f"Fact checks under {labels.headlines} headlines", labels.effects,
         (str, "question", "condition", "headline is=truth", "check says=verdict", "n=headlines"),
-        (digits(3), "without=before", "with=after"), (digits(2, sign=True), "log odds=move"), (digits(2), "error"),
+        (digits(3), "without=before", "with=after"), (digits(2, sign=True), "log odds=move"), (digits(2), "SE=error"),
     )  # fmt: skip
     text = "Implied truth effect (log odds of sharing a false headline, unverified − labeled false):"
     print(f"{text} {signed(labels.unsure, 2)}\n")

@@ -87,6 +87,8 @@ def _health(run: Run) -> dict[str, Any]:
 
 
 def _show(facts: dict[str, Any]) -> None:
+    from townsquare.analysis.health import REASONS
+
     steps, health = facts["steps"], facts["health"]
     scenario = f"{facts['scenario']}, seed {facts['seed']}"
     state = f"{facts['state']}, {max(0, steps['committed'])} of {steps['wanted']} steps"
@@ -99,11 +101,14 @@ def _show(facts: dict[str, Any]) -> None:
         lines.append(("verified", "all steps and settings match their hashes"))
     if health:
         lines.append(("people", number(health["persons"])))
-        lines.append(("silent", f"{health['silent_share']:.1%} of online people per step, on average"))
+        lines.append(("lurkers", f"{health['silent_share']:.1%} of the people online, mean over steps"))
         done = ", ".join(f"{word.replace('_', ' ')} {count:,}" for word, count in health["actions"].items())
         lines.append(("actions", done or "none"))
-        because = ", ".join(f"{reason} {count:,}" for reason, count in health["refused_because"].items())
-        lines.append(("refused", f"{health['refused_share']:.1%} of actions" + (f" ({because})" if because else "")))
+        because = ", ".join(
+            f"{REASONS.get(reason, reason)} {count:,}" for reason, count in health["refused_because"].items()
+        )
+        tried = f"{health['refused_share']:.1%} of attempted actions"
+        lines.append(("rejected", tried + (f" ({because})" if because else "")))
         if health["unhealthy"]:
             lines.append(("UNHEALTHY", health["unhealthy"]))
         if calls := health["calls"]:
@@ -114,7 +119,7 @@ def _show(facts: dict[str, Any]) -> None:
             if turn := calls["agent_step"]:
                 counted = f"{turn['counted']:,.0f} tokens in (characters / 4), {turn['most']:,.0f} at most"
                 by_server = f"; {turn['tokens_in']:,.0f} counted by servers" if turn["tokens_in"] is not None else ""
-                lines.append(("an agent", f"{counted}{by_server}, per step"))
+                lines.append(("per agent", f"{counted}{by_server}, per step"))
         lines.append(("pace", f"{health['seconds_per_step']:.3g} s per step"))
         lines += _flags(health["rule"])
     for name, value in lines:

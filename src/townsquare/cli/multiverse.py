@@ -48,7 +48,8 @@ def show_multiverse(
     ]
     show(
         "Effects over all universes", rows, (str, "outcome", "effect of"), (str, "universes"),
-        (digits(3, sign=True), "median", "least", "most"), (str, "above 0", "driven by"),
+        (digits(3, sign=True), "median", "minimum", "maximum"),
+        (str, "universes above 0", "most variance from"),
     )  # fmt: skip
     print(f"comparison  {location.shown()}\nreport      {page}")
 
@@ -61,5 +62,5 @@ def _most(shares: pl.DataFrame) -> str:
     """Return the choice with the largest share of the variance."""
     known = shares.filter(shares["share"].is_not_nan()).sort("share", descending=True)
     if not known.height:
-        return "none: constant"
+        return "none: constant effect"
     return f"{known['source'][0]} ({known['share'][0]:.0%})"

@@ -55,14 +55,15 @@ def power(
         return show_json({"pilot": str(folder), **facts})
     arms = [arm.name for arm in pilot.arms]
     show(
-        f"Seeds needed for a power of {chance:g}, two-sided at {level / tests:.3g}", needed,
+        f"Seeds needed for {100 * chance:g}% power: paired t test, two-sided α = {level / tests:.3g}", needed,
         (str, "outcome"), (lambda arm: short_arm(arm, arms), "arm"), (str, "pairs"),
-        (digits(3, sign=True), "pilot=difference"), (digits(3), "sd"), (digits(3, sign=True), "effect"),
-        (number, "seeds", "cautious=seeds_cautious"),
+        (digits(3, sign=True), "pilot difference=difference"), (digits(3), "SD=sd"),
+        (digits(3, sign=True), "effect to detect=effect"),
+        (number, "seeds", "cautious seeds=seeds_cautious"),
     )  # fmt: skip
     for (arm, note), part in needed.filter(needed["note"] != "").group_by("arm", "note", maintain_order=True):
-        print(f"{short_arm(str(arm), arms)}: {note}: {', '.join(part['outcome'])}")
-    print("The cautious number uses the 80% upper bound of the SD, which a small pilot estimates poorly.")
+        print(f"{short_arm(str(arm), arms)}: {note} ({', '.join(part['outcome'])})")
+    print("A small pilot estimates the SD poorly: cautious seeds use its upper 80% confidence limit.")
     if effect is None:
         print("Effects are the pilot's, which tend to be too large: set the smallest effect of interest with --effect.")
     return 0

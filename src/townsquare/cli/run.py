@@ -163,9 +163,9 @@ def _show_result(recorded: Run, folder: Path, shown: options.Shown) -> None:
         show("", rows, (str, "outcome"), (number, "value"), (str, "unit"))
     if calls:
         asked = f"{calls['asked']:,} calls to a model, {calls['failed']:,} failed"
-        print(f"calls   {asked}; {calls['silent_agents']:,} times an agent got no answer")
+        print(f"calls   {asked}; agents missed {calls['silent_agents']:,} turns")
     for sentence in answer_notes(facts):
         print(f"note    {sentence}")
     print(f"run     {folder}")
-    late = f"not written, since {exposures:,} exposures take long: `townsquare report {folder}`"
+    late = f"not written: a report on {exposures:,} exposures takes long; run `townsquare report {folder}`"
     print(f"report  {late if page is None else page}")

@@ -94,7 +94,7 @@ def _sum(causes: Why, move: Move) -> str:
     total = f"sum of {len(move.causes)} contributions {move.explained:+.9f}"
     if move.agrees is None:
         return f"{total}; no recorded change to compare with"
-    verdict = "equal" if move.agrees else f"THEY DIFFER by {abs(move.explained - move.change):.3g}"
+    verdict = "equal" if move.agrees else f"DIFFERENCE of {abs(move.explained - move.change):.3g}"
     scaled = "" if causes.unit == "stance" else f" (rule unit: {causes.unit}; contributions are scaled to stance)"
     return f"{total}, recorded change {move.change:+.9f}: {verdict}{scaled}"
 
@@ -155,10 +155,10 @@ def _show_records(evidence: tuple[Evidence, ...], most: int | None) -> None:
         else:
             print(title)
         more = "" if most is None or len(ordered) <= most else f" ({len(ordered) - most} more records)"
-        belief = f"L = {basis.log_odds:+.6f}, S = {basis.stance:+.6f}"
+        belief = f"log odds L = {basis.log_odds:+.6f}, stance S = {basis.stance:+.6f}"
         own = f"; profile {safe(basis.profile)}" if basis.profile else ""
-        print(f"u = {basis.uptake:g}, a = {basis.anchoring:g}{own}")
-        print(f"start {basis.prior:+.6f} and records give {belief}{more}: {_comparison(basis)}\n")
+        print(f"uptake u = {basis.uptake:g}, anchoring a = {basis.anchoring:g}{own}")
+        print(f"The prior (log odds {basis.prior:+.6f}) and the records give {belief}{more}: {_comparison(basis)}\n")
 
 
 def _show_without(evidence: tuple[Evidence, ...], claim: int) -> None:
@@ -167,8 +167,8 @@ def _show_without(evidence: tuple[Evidence, ...], claim: int) -> None:
     left = basis.without(claim)
     record = next(record for record in basis.records if record.claim == claim)
     print(f"Without record {claim} ({safe(record.text, LONGEST_RECORD_TEXT)}), after step {basis.step}:")
-    log_odds = f"L {basis.log_odds:+.6f} -> {left.log_odds:+.6f}"
-    print(f"  {safe(basis.proposition)}: {log_odds}, S {basis.stance:+.6f} -> {left.stance:+.6f}")
+    log_odds = f"log odds L {basis.log_odds:+.6f} -> {left.log_odds:+.6f}"
+    print(f"  {safe(basis.proposition)}: {log_odds}, stance S {basis.stance:+.6f} -> {left.stance:+.6f}")
     if not record.active:
         print("  no change: the record is archived")
 

@@ -24,6 +24,6 @@ def current_name(kind: str, name: str) -> str:
     """
     current = FORMER_NAMES[kind].get(name, name)
     if current != name:
-        message = f"{kind} {name!r} is now called {current!r}; the old name still works, write the new one"
+        message = f"{kind} {name!r} is now called {current!r}; the old name still works, but use the new one"
         warnings.warn(message, FormerName, stacklevel=3)
     return current

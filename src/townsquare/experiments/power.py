@@ -90,7 +90,7 @@ def _needed(differences: np.ndarray, effect: float | None, power: float, level: 
     wanted = mean if effect is None else effect
     row: dict[str, object] = {"pairs": n, "difference": mean, "sd": sd, "effect": wanted, "note": ""}
     if n < 2:
-        return {**row, "note": "the pilot has fewer than two pairs of seeds"}
+        return {**row, "note": "fewer than two pairs of pilot runs in which both are defined"}
     if not (math.isfinite(wanted) and math.isfinite(sd)):
         return {**row, "note": "an outcome of the pilot is not finite"}
     if wanted == 0:

@@ -78,7 +78,7 @@ def setting_notes(facts: Facts) -> list[str]:
         (
             facts.model != "none" and facts.asks is False,
             f"The model {model} has no effect: nothing in this run calls it. Agents act by the policy {policy}; choose "
-            "`policy=llm` to let the model speak for them.",
+            "`policy=llm` to let the model act for agents.",
         ),
         (
             facts.personas != "" and facts.reads_personas is False,
@@ -87,7 +87,7 @@ def setting_notes(facts: Facts) -> list[str]:
         ),
         (
             measures_tone(facts.stance_scorer),
-            f"Tone is taken for stance: `beliefs.stance_scorer={_short(facts.stance_scorer)}` measures how "
+            f"Stances are measured by tone: `beliefs.stance_scorer={_short(facts.stance_scorer)}` scores how "
             "positive the words of agents are, not which side they take.",
         ),
     ]
@@ -99,8 +99,8 @@ def answer_notes(facts: Facts) -> list[str]:
     if not facts.asks or facts.model.partition("/")[0] not in (fake.NAME, faulty.NAME):
         return []
     return [
-        f"The answers of `{_short(facts.model)}` are pseudo-random: it does not read its input. No outcome of this run "
-        "says anything about people or about language models."
+        f"The answers of `{_short(facts.model)}` are pseudo-random: this model does not read its input. No outcome of "
+        "this run is evidence about people or about language models."
     ]
 
 

@@ -132,6 +132,6 @@ def test_why_names_the_profile(file: Path, tmp_path: Path, capsys: pytest.Captur
     assert main(["why", str(tmp_path / "run"), "--agent", "3", "--step", "2"]) == 0
     out = capsys.readouterr().out
     assert any(
-        f"u = {u}, a = {a}; profile {name}" in out
+        f"uptake u = {u}, anchoring a = {a}; profile {name}" in out
         for name, u, a in (("open", 0.4, 0.2), ("stubborn", 0.1, 0.8), ("deaf", 0, 1))
     )

@@ -138,7 +138,7 @@ def test_one_seed_has_no_interval_and_a_failed_run_is_exit_1(
     words = ["compare", "made:20", "--agents", "20", "--steps", "1", "--seeds", "1", "--set", "graph.path=one.csv"]
     assert main([*words, "--vary", "graph.kind=scale_free,file", "--out", "one"]) == 1
     out, err = capsys.readouterr()
-    assert "One seed gives no confidence interval" in out
+    assert "One seed gives no CI" in out
     assert "failed: 1 of 2 runs, such as kind-file/seed-1: DataError" in err
 
 
@@ -229,7 +229,7 @@ def test_why_says_where_trail_and_beliefs_disagree(tmp_path: Path, capsys: pytes
     with sqlite3.connect(tmp_path / "out" / "run.db") as database:
         database.execute("UPDATE ts_beliefs SET stance = stance + 0.25 WHERE agent = 7 AND step = 2")
     assert main(["why", "out", "--agent", "7", "--step", "2"]) == 0
-    assert "THEY DIFFER by 0.25" in capsys.readouterr().out
+    assert "DIFFERENCE of 0.25" in capsys.readouterr().out
     assert main(["why", "out", "--agent", "7"]) == 0
     assert "differ from the sum" in capsys.readouterr().out
     assert main(["inspect", "out", "--verify"]) == 2

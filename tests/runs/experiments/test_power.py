@@ -98,7 +98,7 @@ def test_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None
     assert main(["power", str(tmp_path), "--effect", "0.1"]) == 0
     assert "cautious" in capsys.readouterr().out
     assert main(["power", str(tmp_path), "--effect", "0.0001"]) == 0
-    assert "b: more than 1,000,000 seeds: shift.tax\n" in capsys.readouterr().out
+    assert "b: more than 1,000,000 seeds (shift.tax)\n" in capsys.readouterr().out
     assert main(["power", str(tmp_path), "--outcome", "shift.tax", "--tests", "5", "--json"]) == 0
     found = json.loads(capsys.readouterr().out)
     assert found["level"] == pytest.approx(0.01)

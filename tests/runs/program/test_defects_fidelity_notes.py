@@ -41,7 +41,7 @@ def test_row_17_a_setting_without_the_effect_of_its_name_is_said_once_on_screen_
     assert main([*RUN, "--set", sets[which], "--out", str(tmp_path / "run")]) == 0
     said = capsys.readouterr().err
     (note,) = notes_of(tmp_path / "run")
-    words = {"model": "model fake has no effect", "personas": "people.jsonl have no effect", "tone": "Tone is taken"}
+    words = {"model": "model fake has no effect", "personas": "people.jsonl have no effect", "tone": "measured by tone"}
     assert words[which] in note
     assert said.count(f"note: {note}\n") == said.count("note: ") == 1
     assert page_of(tmp_path / "run").count(note) == 1

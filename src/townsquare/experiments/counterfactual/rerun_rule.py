@@ -34,8 +34,8 @@ from townsquare.simulation.step import Setup, begin
 from townsquare.simulation.world import World
 
 HELD_FIXED = (
-    "The rule was executed again on the recorded exposures without these rows. That is exact for the rule; what "
-    "people saw, did and wrote is held fixed, though without them it might have been otherwise."
+    "The belief rule was executed again on the recorded exposures without the removed rows. The result is exact for "
+    "the rule. What people saw, did and wrote is held fixed, although it could have differed without the removed rows."
 )
 _KEPT = ("texts", "agents", "follows", "posts", "post_stances", "claims", "near_duplicates")
 """Tables of the record that the stages of belief look back at."""

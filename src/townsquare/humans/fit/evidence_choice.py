@@ -17,17 +17,20 @@ UptakeFilter = Literal["none", "first_per_author", "stronger_half"]
 class EvidenceChoice(MemberParams):
     """One choice, stored with every fit and used again by ``--apply``."""
 
-    polarity: Polarity | None = Field(None, description="source of a message's side; unset: by the data")
-    strength: Strength | None = Field(None, description="source of its strength; unset: the data, else constant")
-    constant: float = Field(0.5, ge=0, le=1, description="strength of unrated messages")
-    embedder: str = Field("hashing", description="embedder that finds near-duplicates")
+    polarity: Polarity | None = Field(None, description="Source of a message's side; unset: chosen by the data.")
+    strength: Strength | None = Field(
+        None, description="Source of a message's strength; unset: the data, else constant."
+    )
+    constant: float = Field(0.5, ge=0, le=1, description="Strength of unrated messages.")
+    embedder: str = Field("hashing", description="Embedder that detects near-duplicates.")
     theta: float | None = Field(
-        None, gt=0, le=1, description="cosine from which claims are near-duplicates; unset: the embedder's own"
+        None, gt=0, le=1, description="Minimum cosine of near-duplicates; unset: the embedder's default."
     )
     dedup: bool = Field(True, description="keep only the stronger of near-duplicates (appendix B)")
     uptake_filter: UptakeFilter = Field(
-        "none", description="which claims a person takes in: all; the first of each author and side; the stronger half"
+        "none",
+        description="Claims that count for a person: all, the first of each author and side, or the stronger half.",
     )
     stance_margin: float = Field(
-        STANCE_MARGIN, gt=0, lt=1, description="starting stances are clipped to ±(1 − this value) before log odds"
+        STANCE_MARGIN, gt=0, lt=1, description="Initial stances are clipped to ±(1 − this value) before log odds."
     )

@@ -14,13 +14,13 @@ class FitOptions(MemberParams):
     """Options of ``townsquare fit``."""
 
     rule: str = setting("log_odds", "the belief rule")
-    folds: Literal["group", "topic"] = setting("group", "what is held out whole: conversations or topics")
-    n_folds: int = setting(FOLDS, "how many folds; fewer where there are fewer groups", ge=2)
+    folds: Literal["group", "topic"] = setting("group", "Unit of the folds: conversations (group) or topics.")
+    n_folds: int = setting(FOLDS, "Number of folds; fewer if there are fewer groups.", ge=2)
     seed: int = setting(SEED, "of the folds and the bootstrap")
-    by: Literal["end", "step"] = setting("end", "from first to last stance, or from reading to reading")
-    continuous: bool = setting(False, "search on from the best cell of the grid")
-    stable: float = setting(STABLE_WITHIN, "a change of at most this is none", ge=0)
-    weak: float = setting(WEAK_WITHIN, "net evidence of at most this is weak", ge=0)
+    by: Literal["end", "step"] = setting("end", "Rows: first to last stance, or each stance to the next.")
+    continuous: bool = setting(False, "Refine the best grid cell by continuous search.")
+    stable: float = setting(STABLE_WITHIN, "Largest absolute change of stance that counts as stable.", ge=0)
+    weak: float = setting(WEAK_WITHIN, "Largest absolute net evidence that counts as weak.", ge=0)
     evidence: EvidenceChoice = setting(EvidenceChoice, "how messages are read")
 
     @property

@@ -47,7 +47,7 @@ def levels_figure(results: DebateResults, arms: Sequence[DebateArm], levels: Seq
         _stance_axis(axes, "stance of pro")
         _round_axis(axes)
 
-    caption, label = f"Stance of pro by {name}: trials thin, means thick", ", ".join(labels)
+    caption, label = f"Stance of pro by {name} (thin lines: trials; thick lines: means)", ", ".join(labels)
     courses = [results.stances(arm)[:, :, PRO] for arm in arms]
     return Figure(f"l-{key_of(name)}", caption, courses, draw, f"mean stance of pro by level: {label}", height=290)
 
@@ -67,7 +67,7 @@ def finals_figure(results: DebateResults, arms: Sequence[DebateArm], levels: Seq
         axes.set_xlabel(printable(name, 40))
 
     finals = [results.stances(arm)[:, -1, PRO] for arm in arms]
-    caption = f"Final stance by {name}: trials, means, 95% CIs"
+    caption = f"Final stance of pro by {name} (dots: trials; line: means, with 95% CIs)"
     return Figure(f"f-{key_of(name)}", caption, finals, draw, f"final stance of pro by {name}")
 
 

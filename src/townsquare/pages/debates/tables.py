@@ -79,8 +79,9 @@ def starts_table(results: DebateResults) -> Table:
         for agents in [[record["agents"][side] for record in records]]
     ]  # fmt: skip
     return table(
-        "Starting conditions", rows, (str, "arm", "agent"), (number, "u", "a"),
-        (partial(number, signed=True), "wanted"), (str, "attained"), (number, "seeds", "prior scale"),
+        "Starting conditions", rows, (str, "arm", "agent"), (number, "uptake u=u", "anchoring a=a"),
+        (partial(number, signed=True), "target stance=wanted"), (str, "attained stance=attained"),
+        (number, "seed records=seeds", "prior scale"),
         words=("arm", "agent"),
     )  # fmt: skip
 

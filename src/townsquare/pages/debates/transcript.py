@@ -19,10 +19,13 @@ KIND = {
     "refused": "rejected: near-duplicate of a record of equal or greater strength",
     "archived": "archived: replaced by a stronger near-duplicate",
     "restored": "restored",
-    REVISED: "revised its stance without a record",
+    REVISED: "revised stance without a record",
 }
 POLARITY = {1: "for", -1: "against"}
-_COURSES = {"kept": "Reported stances: trials thin, mean thick", "judged": "Judged stance of each message"}
+_COURSES = {
+    "kept": "Reported stances (thin lines: trials; thick lines: means)",
+    "judged": "Judged stance of each message",
+}
 
 
 def write_transcript(results: DebateResults, arm: DebateArm, *, figures: bool = True) -> Path:
@@ -76,8 +79,8 @@ def _start(side: str, agent: Plain) -> str:
     scaled = "" if scale == 1 else f", each weighted {number(scale)}×"
     seeds = f"{len(agent['seeds'])} seed records{scaled}" if agent["seeds"] else "a stated prior"
     return (
-        f"{side}: u {number(agent['uptake'])}, a {number(agent['anchoring'])}; wanted {_signed(agent['wanted'])}, "
-        f"attained {_signed(agent['attained'])} from {seeds}"
+        f"{side}: uptake u {number(agent['uptake'])}, anchoring a {number(agent['anchoring'])}; "
+        f"target stance {_signed(agent['wanted'])}, attained {_signed(agent['attained'])} from {seeds}"
     )
 
 

@@ -8,7 +8,7 @@ import polars as pl
 from matplotlib.axes import Axes
 
 from townsquare.analysis.beliefs import names
-from townsquare.analysis.causes.attribution import attributions
+from townsquare.analysis.causes.attribution import CAUSES, attributions
 from townsquare.analysis.contract import Reads, setting
 from townsquare.core.frames import collected
 from townsquare.core.text_table import Table, table
@@ -29,11 +29,11 @@ MOST_DRAWN = 2
 _DRAWN = {
     "veracity": "by veracity of the post shown",
     "label": "by label shown",
-    "author": "by account that passed it on",
+    "author": "by account that posted or shared",
 }
 _NOTE = (
-    "Contributions come from the rule's own trail and sum to the recorded change. They are not causal effects: "
-    "for what would have happened otherwise, use “townsquare counterfactual”."
+    "Contributions come from the trail of the belief rule and sum to the recorded change. Contributions are not causal "
+    "effects: to estimate what would have happened otherwise, use “townsquare counterfactual”."
 )
 
 
@@ -43,7 +43,11 @@ def attribution_section(run: Reads) -> Section:
         return Section("attribution", TITLE, ["This run was recorded without a trail: no attribution is possible."])
     rows = int(run.lazy("trail").select(pl.len()).pipe(collected).item())
     if rows > MOST_ROWS:
-        return Section("attribution", TITLE, [f"The trail has {number(rows)} rows: use “townsquare attribute”."])
+        return Section(
+            "attribution",
+            TITLE,
+            [f"The trail has {number(rows)} rows, too many for this page: use “townsquare attribute”."],
+        )
     kinds = KINDS if rows <= MOST_JOINED else ("veracity", "post")
     by = {kind: with_statements(run, groups) for kind, groups in attributions(run, kinds).items()}
     if not by["veracity"].height:
@@ -77,7 +81,7 @@ def _sentence(row: dict[str, object], groups: pl.DataFrame) -> str:
 
 def _word(what: str) -> str:
     words = {"true": "true posts", "false": "false posts", "unknown": "posts of unknown veracity"}
-    return words.get(what, short(what))
+    return (words | CAUSES).get(what, short(what))
 
 
 def _figures(row: dict[str, object], by: Mapping[str, pl.DataFrame]) -> list[Figure]:
@@ -103,6 +107,7 @@ def _table(kind: str, groups: pl.DataFrame) -> Table:
     note = f"Largest groups of each proposition; the CSV has {count(left, 'group')} more." if left > 0 else ""
     return table(
         f"By {kind}", shown, (short, "proposition=name"), (_word, f"{kind}=what"),
-        (number, "rows", "people=agents"), (signed, "per person=per_person"), (significant, "sum of sizes=gross"),
+        (number, "rows", "people=agents"), (signed, "per person=per_person"),
+        (significant, "sum of |contributions|=gross"),
         note=note,
     )  # fmt: skip

@@ -113,7 +113,7 @@ def _sentences(comparison: Comparison, outcomes: list[Measure]) -> list[str]:
     equal, undefined = [], []
     for what in outcomes if comparison.others else ():
         title, rows = printable(what.title, 110), _differences(comparison, what)
-        clear = [f"{comparison.labels[str(row['arm'])]} {signed(row['difference'])}" for row in rows if _clear(row)]
+        clear = [_difference(comparison, row) for row in rows if _clear(row)]
         if clear:
             sentences.append(
                 f"{title}: {listed(clear)} vs. the baseline (higher means {what.higher or what.direction})."
@@ -123,10 +123,17 @@ def _sentences(comparison: Comparison, outcomes: list[Measure]) -> list[str]:
         elif not all(math.isnan(row["low"]) for row in rows):
             equal.append(title)
     if equal:
-        sentences.append(f"No arm is statistically distinguishable from the baseline: {'; '.join(equal)}.")
+        sentences.append(
+            f"No arm is statistically distinguishable from the baseline (95% CIs include zero): {'; '.join(equal)}."
+        )
     if undefined:
         sentences.append(f"Not comparable, undefined in the baseline or in all other arms: {'; '.join(undefined)}.")
     return sentences
+
+
+def _difference(comparison: Comparison, row: dict[str, Any]) -> str:
+    difference, low, high = (signed(row[name]) for name in ("difference", "low", "high"))
+    return f"{comparison.labels[str(row['arm'])]} {difference} [{low}, {high}]"
 
 
 def _clear(row: dict[str, Any]) -> bool:
@@ -172,7 +179,7 @@ def _table(comparison: Comparison, what: Measure) -> Table:
         row["difference"] = "" if is_baseline else signed(row["difference"])
         row["interval"] = "" if math.isnan(row["low"]) else f"{signed(row['low'])} to {signed(row['high'])}"
     fewer = [f"{row['arm']} {row['n']}" for row in rows if row["n"] < n]
-    note = f"Defined in fewer than {n} seeds: {', '.join(fewer)}." if fewer else ""
+    note = f"Seeds with a defined value, of {n}: {', '.join(fewer)}." if fewer else ""
     return table(
         f"{printable(what.title, 80)} ({what.unit})", rows, (str, "arm"), (significant, "mean"),
         (str, "difference", "95% CI=interval"), (_chance, "p", "p, Holm=p_holm", "p, FDR=p_fdr"),

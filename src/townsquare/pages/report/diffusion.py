@@ -26,9 +26,9 @@ INFLUENCE = "Influence: distribution of attention"
 LEAST_POSTS = 5
 TOP = 50
 """Ranks that curves are fitted to, as MOSAIC does."""
-_MEANS = (number, "posts=n"), (significant, "mean=value", "low", "high")
+_MEANS = (number, "posts=n"), (significant, "mean=value", "95% CI low=low", "95% CI high=high")
 _NOTE = f"Bands are 95% CIs, drawn for ages that at least {LEAST_POSTS} posts reached; the tables include all ages."
-_GROWTH = {"reach": "people reached", "shares": "shares", "depth": "reshare steps from the post"}
+_GROWTH = {"reach": "people reached", "shares": "shares", "depth": "reshares from the original post"}
 
 
 def diffusion_section(run: Reads) -> Section:
@@ -38,7 +38,7 @@ def diffusion_section(run: Reads) -> Section:
     growth = cascade_growth(run)
     known = growth.filter(pl.col("veracity") != "unknown")
     if not known.height:
-        why = "No post of known truth was injected, so cascades cannot be compared."
+        why = "No post of known veracity was injected, so cascades cannot be compared."
         return Section("diffusion", DIFFUSION, [why])
     sums = diffusion_by_veracity(run).with_columns(pl.col("measure").str.replace_all("_", " "))
     figures = [
@@ -102,14 +102,14 @@ def influence_section(run: Reads) -> Section:
     caption = f"Popularity by rank, with a power law fitted to the top {min(TOP, got.size)}"
     top = accounts.sort("rank").head(15).with_columns(pl.format("{} {}", "kind", "agent").alias("account"))
     tenth = float(np.sort(got)[::-1][: max(1, got.size // 10)].sum() / got.sum())
-    sentence = f"The most popular 10% of people hold {percent(tenth)} of total popularity."
+    sentence = f"The most popular 10% of people account for {percent(tenth)} of total popularity."
     return Section(
         "influence",
         INFLUENCE,
         says=[f"{sentence}{_best(fits)}"],
         notes=[
-            "Popularity is the sum of followers and of likes, shares and comments received. A fit by rank only "
-            "describes: neighboring ranks are not independent, and R² is high for any decreasing curve."
+            "Popularity is the sum of followers and of likes, shares and comments received. Fits by rank are "
+            "descriptive: neighboring ranks are not independent, and R² is high for any decreasing curve."
         ],
         figures=[Figure("popularity", caption, (got, fits), _draw_ranks)],
         tables=[
@@ -134,8 +134,8 @@ def _best(fits: pl.DataFrame) -> str:
     sentence = f" A power law {fit} fits with R² = {number(power['r2'][0], 2)}"
     best = known["model"][0]
     if best == "power law":
-        return f"{sentence}; no other curve fits better by AIC."
-    return f"{sentence}; {best} fits better by AIC."
+        return f"{sentence} and the lowest AIC of all curves."
+    return f"{sentence}, but the {best} has a lower AIC."
 
 
 def _draw_ranks(axes: Axes, data: tuple[Float, pl.DataFrame]) -> None:

@@ -16,7 +16,7 @@ from townsquare.pages.report.axes import course
 from townsquare.pages.report.section import Section
 from townsquare.pages.report.svg import Figure
 from townsquare.pages.report.theme import color
-from townsquare.pages.report.words import number, small
+from townsquare.pages.report.words import count, number, small
 
 TITLE = "Engagement: true vs. false posts"
 _BOTH = {"true": ("true", "true posts"), "false": ("false", "false posts")}
@@ -34,14 +34,17 @@ def engagement_section(run: Reads) -> Section:
         return Section(
             "engagement",
             TITLE,
-            ["No post of known truth was injected, so true and false posts cannot be compared. " + _unknown(by_class)],
+            [
+                "No post of known veracity was injected, so true and false posts cannot be compared. "
+                + _unknown(by_class)
+            ],
             tables=[_by_class_table(by_class)],
         )
     return Section(
         "engagement",
         TITLE,
         says=[" ".join(sentence for sentence in (_levels(sides), _gap(sides), _reach(reached)) if sentence)],
-        notes=["The gap grows with overall activity, even at a constant ratio. Compare the levels and the ratio."],
+        notes=["The gap grows with overall activity, even at a constant ratio: compare levels and ratio as well."],
         figures=_figures(sides, reached, run.last_step),
         tables=[
             table("Engagement per post by step", sides, (number, "step", "true", "false", "gap", "ratio")),
@@ -100,7 +103,7 @@ def _gap(sides: pl.DataFrame) -> str:
     gap = int(end["gap"])
     if gap == 0:
         return "In total, both had the same number of actions."
-    return f"In total, {'true' if gap > 0 else 'false'} posts had {number(abs(gap))} actions more."
+    return f"In total, {'true' if gap > 0 else 'false'} posts had {count(abs(gap), 'more action')}."
 
 
 def _reach(reached: pl.DataFrame) -> str:

@@ -8,7 +8,7 @@ from matplotlib.ticker import PercentFormatter
 
 from townsquare.analysis.beliefs import belief_course, names
 from townsquare.analysis.contract import Reads, setting
-from townsquare.analysis.health import belief_movement, diagnostics, participation, refusals
+from townsquare.analysis.health import REASONS, belief_movement, diagnostics, participation, refusals
 from townsquare.analysis.model_calls import calls_by_server, calls_in_short, model_calls, tokens_of_turns
 from townsquare.analysis.posts import per
 from townsquare.core.schema import TABLES
@@ -27,7 +27,7 @@ def health_section(run: Reads) -> Section:
     steps = participation(run)
     if not steps.height:
         return Section("health", TITLE, ["No step was recorded."])
-    moves, refused, asked = with_statements(run, belief_movement(run)), refusals(run), model_calls(run)
+    moves, refused, asked = with_statements(run, belief_movement(run)), _refusals(run), model_calls(run)
     spread = spread_course(with_statements(run, belief_course(run)))
     return Section(
         "health",
@@ -46,6 +46,10 @@ def health_section(run: Reads) -> Section:
     )
 
 
+def _refusals(run: Reads) -> pl.DataFrame:
+    return refusals(run).with_columns(pl.col("reason").replace(REASONS))
+
+
 def _asked(run: Reads) -> list[str]:
     """Return how many calls a language model got, and whether too many of them failed."""
     asked = calls_in_short(run)
@@ -53,7 +57,7 @@ def _asked(run: Reads) -> list[str]:
         return []
     tokens = f"{number(asked['tokens_in'])} tokens in and {number(asked['tokens_out'])} out"
     failed = f"{number(asked['failed'])} failed"
-    sentence = f"{number(asked['asked'])} calls of a language model ({tokens}); {failed}"
+    sentence = f"{number(asked['asked'])} language model calls ({tokens}); {failed}"
     sentence += f", so agents missed {number(asked['silent_agents'])} turns." if asked["failed"] else "."
     if asked["unhealthy"]:
         limit = percent(float(setting(run, "serving", "unhealthy_above", default=0.1)))
@@ -75,8 +79,8 @@ def _turns(turns: pl.DataFrame) -> list[str]:
     sentence += f"{number(int(turns['most'].max()))})"  # type: ignore[arg-type]
     if not turns["tokens_in"].is_null().any():
         into, out_of = (number(round(mean(name))) for name in ("tokens_in", "tokens_out"))
-        sentence += f", or {into} in and {out_of} out as counted by servers"
-    sentence += f". It contained {small(mean('shown'))} rows of the feed"
+        sentence += f", or {into} tokens in and {out_of} out as counted by servers"
+    sentence += f". The prompt contained {small(mean('shown'))} rows of the feed"
     if out := mean("comments_out") + mean("posts_out"):
         sentence += f"; {small(out)} did not fit and do not count as exposures"
     return [sentence + "."]
@@ -91,7 +95,7 @@ def _call_tables(run: Reads, asked: pl.DataFrame) -> list[Table]:
         return []
     tables = [
         table(
-            "Calls of a language model", asked, (str, "purpose", "outcome"), (number, "calls"), (percent, "share"),
+            "Language model calls", asked, (str, "purpose", "outcome"), (number, "calls"), (percent, "share"),
             (number, "tokens in=tokens_in", "tokens out=tokens_out"),
         )
     ]  # fmt: skip
@@ -130,7 +134,7 @@ def _belief_figures(moves: pl.DataFrame, spread: pl.DataFrame, last: int) -> lis
     if moves.height:
         caption = "Belief change: mean absolute change of stance per step"
         gains = by_proposition(moves, "gain_per_person")
-        figures.append(course("movement", caption, *gains, last, "stance, per person"))
+        figures.append(course("movement", caption, *gains, last, "mean |change of stance|"))
     if spread.height:
         half = (0.5, "collapse threshold")
         caption, left = "SD of stances ÷ initial SD", by_proposition(spread, "kept")
@@ -148,7 +152,10 @@ def _action_figures(steps: pl.DataFrame, refused: pl.DataFrame, last: int) -> li
         axes.set_ylim(-0.02, 1.02)
         axes.yaxis.set_major_formatter(PercentFormatter(1.0))
 
-    lines = {"silent_share": ("ink", "lurkers among online"), "refused_share": ("fourth", "rejected among actions")}
+    lines = {
+        "silent_share": ("ink", "lurkers among people online"),
+        "refused_share": ("fourth", "rejected among actions attempted"),
+    }
     silent, acted = "Lurkers and rejected actions", "Accepted actions per step"
     figures = [
         course("silence", silent, shares, lines, last, "proportion", top=None, finish=in_percent),
@@ -204,7 +211,7 @@ def _overshoot(moves: pl.DataFrame) -> str:
         return "Overshoot is unknown: the trail is not in units of stance." if moves.height else ""
     n, moved = int(counted.sum()), int(moves["moved"].sum())
     if not n:
-        return "No belief change overshot what the person had seen."
+        return "No belief change went beyond the stances that the person had seen."
     return f"{number(n)} of {number(moved)} belief changes overshot: they went beyond every stance the person had seen."
 
 
@@ -223,7 +230,7 @@ def _tables(steps: pl.DataFrame, moves: pl.DataFrame, refused: pl.DataFrame) -> 
     tables = [table("Steps", steps, *columns, (number, "rejected=refused"))]
     for _, part in sorted(moves.group_by("proposition"), key=lambda item: item[0]):
         caption = f"{short(str(part['name'][0]))}: changes of stance"
-        sizes = (small, "sum of changes=gain", "per person=gain_per_person")
+        sizes = (small, "sum of |changes|=gain", "mean |change|=gain_per_person")
         tables.append(
             table(caption, part.sort("step"), (number, "step", "changed=moved"), sizes, (number, "overshot=overshoots"))
         )

@@ -54,8 +54,10 @@ def _figures(run: Reads, events: pl.DataFrame, counts: pl.DataFrame) -> list[Fig
     kinds = [*(event for event in EVENTS if event in known), *(event for event in known if event not in EVENTS)]
     height = 70 + 34 * len(kinds)
     draw = partial(_draw_timeline, kinds=kinds, last=run.last_step)
-    acts = "Acts of moderation by step and veracity of the post"
-    timeline = Figure("events", "Events by step; area grows with the number of posts", events, draw, acts, height)
+    acts = "Moderation actions by step and veracity of the post"
+    timeline = Figure(
+        "events", "Events by step; marker area grows with the number of posts", events, draw, acts, height
+    )
     false = roots(run).filter(pl.col("injected") & (pl.col("veracity") == "false")).select("root")
     if not false.height:
         return [timeline]
@@ -93,7 +95,7 @@ def _draw_warned(axes: Axes, by_step: pl.DataFrame) -> None:
 
 def _quality(row: dict[str, Any]) -> str:
     if not _known(row):
-        return "No post of known truth was injected, so moderation cannot be scored."
+        return "No post of known veracity was injected, so moderation cannot be scored."
     posts = count(row["false_posts"], "false post")
     if not row["moderated"]:
         return f"Without moderation, {posts} went unmarked; F1 is undefined."
@@ -111,8 +113,9 @@ def _quality(row: dict[str, Any]) -> str:
 def _errors(row: dict[str, Any]) -> str:
     if not row["moderated"] or not _known(row):
         return ""
-    labeled, removed = count(row["true_labeled"], "true post"), count(row["false_removed"], "false post")
-    return f"It wrongly labeled {labeled} and took down {number(row['true_removed'])}; it took down {removed}."
+    labeled, removed = number(row["true_labeled"]), number(row["true_removed"])
+    errors = f"Errors on true posts: {labeled} labeled, {removed} taken down."
+    return f"{errors} False posts taken down: {number(row['false_removed'])}."
 
 
 def _speed(row: dict[str, Any]) -> str:
@@ -121,7 +124,7 @@ def _speed(row: dict[str, Any]) -> str:
         for event in ("verdict", "label", "takedown")
         if not math.isnan(row[f"steps_to_{event}"])
     ]
-    return f"Mean time from injection, over false posts concerned: {listed(parts)}." if parts else ""
+    return f"Mean time from injection, over false posts with the event: {listed(parts)}." if parts else ""
 
 
 def _shown(row: dict[str, Any]) -> str:

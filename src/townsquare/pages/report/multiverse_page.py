@@ -92,11 +92,12 @@ def _section(multiverse: Multiverse, what: Measure, side: str, key: str) -> Sect
     ]
     tables = [
         table(
-            "All universes", curve, (short, *across), (signed, "effect", "low", "high"), (str, "seeds"), words=across
+            "All universes", curve, (short, *across), (signed, "effect", "95% CI low=low", "95% CI high=high"),
+            (str, "seeds"), words=across
         ),
         table(
             "Shares of variance", shares, (str, "choice=source"), (percent, "share"),
-            (signed, "lowest mean effect=low_mean", "highest=high_mean"),
+            (signed, "lowest mean effect=low_mean", "highest mean effect=high_mean"),
         ),
     ]  # fmt: skip
     says = [_sentence(curve, shares, what)]

@@ -59,9 +59,9 @@ def _sentence(row: dict[str, object], away: pl.DataFrame) -> str:
         return f"{statement}: no beliefs were recorded."
     distance = significant(of_proposition["mean"][-1], 2)
     many = int(str(row["crossed"]))
-    ends = f"{row['to_for']} to for, {row['to_against']} to against, {row['returned']} returned"
+    ends = f"{row['to_for']} from against to for, {row['to_against']} from for to against, {row['returned']} back again"
     changed = f"{count(many, 'person', 'people')} changed sides" + (f" ({ends})." if many else ".")
-    return f"{statement}: final stances were {distance} from initial stances on average; {changed}"
+    return f"{statement}: on average, final stances differed from initial stances by {distance}; {changed}"
 
 
 def _figures(row: dict[str, object], courses: pl.DataFrame, away: pl.DataFrame, last: int) -> list[Figure]:
@@ -80,11 +80,12 @@ def _tables(courses: pl.DataFrame, crossed: pl.DataFrame, left: pl.DataFrame, by
             "Measures of polarization by step", courses.sort("proposition", "step"),
             (short, "proposition=name"), (number, "step"),
             (three, "sd", "mean distance=mean_distance", "polarization", "bimodality", "extremity",
-             "distance of camps=camp_gap", "balance of camps=camp_balance", "entropy"),
+             "distance between camps=camp_gap", "balance of camps=camp_balance", "entropy"),
         ),
         table(
             "Changes of side", crossed, (short, "proposition=name"),
-            (number, "changed sides=crossed", "to for=to_for", "to against=to_against", "returned", "flips"),
+            (number, "changed sides=crossed", "against to for=to_for", "for to against=to_against",
+             "back again=returned", "further changes=flips"),
         ),
         table(
             "Persistence after exposure ends", left, (short, "proposition=name"), (str, "steps after=steps_after"),

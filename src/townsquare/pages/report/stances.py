@@ -108,7 +108,7 @@ def _sentence(row: dict[str, Any], course: pl.DataFrame, side: float) -> str:
     statement = f"“{printable(row['name'], 200)}”"
     ends = f"from {signed_three(row['mean_start'])} to {signed_three(row['mean_end'])}"
     if row["agents"] == 1:
-        return f"{statement}: the stance of the one person changed {ends}."
+        return f"{statement}: the stance of the only person changed {ends}."
     people, shift = count(row["agents"], "person", "people"), three(row["absolute_shift"])
     sentences = [f"{statement}: the mean stance of {people} changed {ends}, with a mean absolute shift of {shift}."]
     if not math.isnan(row["spread_kept"]):
@@ -120,9 +120,9 @@ def _sentence(row: dict[str, Any], course: pl.DataFrame, side: float) -> str:
 def _accuracy(row: dict[str, Any], side: float) -> str:
     change, final = row["accuracy_shift"], three(row["accuracy_end"])
     if math.isnan(change):
-        return "The true posts take no side on it, so accuracy is undefined."
+        return "The true posts take no side on the statement, so accuracy is undefined."
     support = "support" if side > 0 else "contradict"
-    sentence = f"The true posts {support} the statement; accuracy in this sense"
+    sentence = f"The true posts {support} the statement; mean accuracy relative to the true posts"
     if round(change, 3) == 0:
         return f"{sentence} stayed at {final}."
     return f"{sentence} {'rose' if change > 0 else 'fell'} by {three(abs(change))} to {final}."

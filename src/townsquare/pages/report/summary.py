@@ -78,7 +78,8 @@ def _engagement(outcome: Mapping[str, float]) -> str:
     true, false = outcome["engagement_true_per_post"], outcome["engagement_false_per_post"]
     if math.isnan(true) or math.isnan(false):
         return ""
-    compared = "more engagement than" if false > true else "less engagement than" if false < true else "as much as"
+    compared = "more engagement than" if false > true else "less engagement than"
+    compared = compared if false != true else "as much engagement as"
     reached = [number(outcome[f"reach_{word}_mean"], 0) for word in ("false", "true")]
     return (
         f"A false post drew {compared} a true post ({number(false, 1)} vs. {number(true, 1)} actions) "

@@ -18,10 +18,10 @@ from townsquare.pages.report.words import number, percent, printable, signed, si
 TITLE = "Treatments: direct effects and spillover"
 _NOTES = [
     "Difference: mean of treated minus untreated people. Direct: effect of being treated, holding the treatment of the "
-    "people one follows constant. Spillover: effect of all people one follows being treated rather than none. Total: "
-    "direct plus spillover. The model assumes effects that are linear and travel one follow only.",
-    "p values come from re-randomizing the assignment. The tables add p values corrected by Holm's method over all "
-    "rows of a treatment.",
+    "people that a person follows constant. Spillover: effect of all followed people being treated rather than none. "
+    "Total: direct plus spillover. The model assumes linear effects that reach direct followers only.",
+    "p values are two-sided, by re-randomization of the assignment. The tables add p values corrected by Holm's method "
+    "over all rows of a treatment.",
 ]
 _ROLES = {"difference": "unknown", "direct": "first", "spillover": "second", "total": "fourth"}
 
@@ -44,7 +44,8 @@ def treatment_section(run: Reads) -> Section | None:
         says.append(_sentence(name, float(treatment["share"]), tested))
         tables.append(
             table(
-                name, tested, (_outcome, "outcome"), (str, "estimate"), (signed, "value", "low", "high"),
+                name, tested, (_outcome, "outcome"), (str, "estimate"),
+                (signed, "value", "95% CI low=low", "95% CI high=high"),
                 (three, "p", "p, Holm=p_holm"), (number, "people=persons", "treated"),
             )
         )  # fmt: skip
@@ -71,13 +72,15 @@ def _sentence(name: str, share: float, tested: pl.DataFrame) -> str:
     ]
     people = f"{number(row['treated'])} of {number(row['persons'])} people were treated"
     return f"{name} (assigned with probability {percent(share)}): {people}. " + (
-        f"Significant at the 5% level after correction: {'; '.join(clear_effects)}."
+        f"Significant at the 5% level after Holm's correction: {'; '.join(clear_effects)}."
         if clear_effects
-        else "No effect is significant after correction."
+        else "No effect is significant at the 5% level after Holm's correction."
     )
 
 
 def _outcome(name: str) -> str:
+    if name == "false_engagement":
+        return "likes and shares of false posts"
     kind, dot, proposition = name.partition(".")
     return printable(f"change of stance, {proposition}" if dot and kind == "move" else name.replace("_", " "), 50)
 

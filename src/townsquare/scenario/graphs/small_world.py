@@ -21,7 +21,7 @@ class SmallWorldParams(MemberParams):
     """Settings of ``small_world``."""
 
     k: int = setting(10, "accounts that each agent follows, half on each side", ge=2, le=1000, multiple_of=2)
-    p: float = setting(0.1, "chance that a follow is turned to anywhere", ge=0, le=1)
+    p: float = setting(0.1, "probability that a follow is rewired to a random account", ge=0, le=1)
 
 
 @nb.njit(parallel=True, cache=True, error_model="numpy")

@@ -37,7 +37,7 @@ class KindParams(MemberParams):
     plausibility: float = setting(0.0, "per unit of plausibility")
     appeal: float = setting(0.0, "per unit of the appeal of the words, see `policy.appeal`")
     repeated: float = setting(0.0, "shown to this agent before")
-    taste: float = setting(0.0, "how far agents differ in their liking for this kind, for life", ge=0)
+    taste: float = setting(0.0, "scale of the permanent differences between agents in log odds of this kind", ge=0)
 
 
 class Appeal(MemberParams):
