@@ -26,7 +26,7 @@ def whole(_kind: object, tokens: Sequence[Any]) -> int:
     try:
         return int(text)
     except ValueError:
-        raise ValueError(f'unable to convert "{text}" into int, a whole number') from None
+        raise ValueError(f'"{text}" is not a whole number') from None
 
 
 Whole = Annotated[int, Parameter(converter=whole)]

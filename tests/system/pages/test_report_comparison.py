@@ -66,13 +66,13 @@ def test_a_comparison_has_a_forest_and_dots_for_each_family(tmp_path: Path) -> N
     page = page_of(comparison(), tmp_path)
     assert_self_contained(page)
     text = Elements(page).text
-    assert page.count("Difference from none, 95% CI") >= 2
+    assert page.count("Difference from the baseline (none), 95% CI") >= 2
     assert page.count("Single runs (dots) and means of arms (bars)") >= 3
     assert (
-        "Engagement per false post: hybrid −1.97 vs. the baseline (higher means more engagement with false posts)."
-        in text
+        "Engagement per false post: hybrid −1.97 [−2.47, −1.47] vs. the baseline "
+        "(higher means more engagement with false posts)." in text
     )
-    assert "No arm is statistically distinguishable from the baseline: Mean shift: tax." in text
+    assert "No arm is statistically distinguishable from the baseline (95% CIs include zero): Mean shift: tax." in text
 
 
 def test_what_is_undefined_in_the_baseline_has_no_difference(tmp_path: Path) -> None:

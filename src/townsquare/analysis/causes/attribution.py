@@ -23,7 +23,7 @@ from townsquare.core.schema import NONE
 
 LONGEST_WHAT = 300
 """Characters of a text that a frame carries."""
-CAUSES = {"anchor": "anchor: initial stance", "bounds": "clipping at the bounds"}
+CAUSES = {"anchor": "anchor (initial stance)", "bounds": "clipping at the bounds"}
 """Causes of belief change other than what was shown, in words."""
 BY = ("post", "author", "writer", "veracity", "label", "cause", "step")
 """What contributions can be summed by. ``author`` passed the row on, ``writer`` wrote what was passed on."""

@@ -80,7 +80,7 @@ def _sentence(row: dict[str, object], groups: pl.DataFrame) -> str:
 
 
 def _word(what: str) -> str:
-    words = {"true": "true posts", "false": "false posts", "unknown": "posts of unknown veracity"}
+    words = {"true": "true posts", "false": "false posts", "unknown": "posts of unknown veracity", "none": "no label"}
     return (words | CAUSES).get(what, short(what))
 
 
@@ -104,7 +104,7 @@ def _draw(axes: Axes, groups: pl.DataFrame) -> None:
 def _table(kind: str, groups: pl.DataFrame) -> Table:
     shown = groups.group_by("proposition", maintain_order=True).head(MOST if kind in ("author", "post") else 50)
     left = groups.height - shown.height
-    note = f"Largest groups of each proposition; the CSV has {count(left, 'group')} more." if left > 0 else ""
+    note = f"Largest groups of each proposition; the CSV has {count(left, 'more group')}." if left > 0 else ""
     return table(
         f"By {kind}", shown, (short, "proposition=name"), (_word, f"{kind}=what"),
         (number, "rows", "people=agents"), (signed, "per person=per_person"),

@@ -94,7 +94,7 @@ def _section(comparison: Comparison, group: str, title: str) -> Section | None:
     differing = [what for what in outcomes if _differences(comparison, what)]
     figures = [strip(comparison, outcomes, f"strip-{key}", "Single runs (dots) and means of arms (bars)")]
     if differing:
-        caption = f"Difference from {comparison.labels[comparison.baseline]}, 95% CI (dots: seeds)"
+        caption = f"Difference from the baseline ({comparison.labels[comparison.baseline]}), 95% CI (dots: seeds)"
         figures.insert(0, forest(comparison, differing, f"forest-{key}", caption))
     says = _sentences(comparison, outcomes)
     tables = [_table(comparison, what) for what in outcomes]
@@ -112,7 +112,7 @@ def _sentences(comparison: Comparison, outcomes: list[Measure]) -> list[str]:
     sentences: list[str] = []
     equal, undefined = [], []
     for what in outcomes if comparison.others else ():
-        title, rows = printable(what.title, 110), _differences(comparison, what)
+        title, rows = printable(what.title.removesuffix("."), 110), _differences(comparison, what)
         clear = [_difference(comparison, row) for row in rows if _clear(row)]
         if clear:
             sentences.append(
@@ -150,8 +150,10 @@ def _summary(comparison: Comparison) -> list[str]:
         sentences.append(f"{number(clear) if clear else 'None'} of the {differences} from the baseline {excluding}.")
         corrected = [row["p_holm"] for row in judged]
         if clear and not all(map(math.isnan, corrected)):
-            remaining = number(sum(p < LEVEL for p in corrected))
-            sentences.append(f"{remaining} of them remain significant at the 5% level after Holm's correction.")
+            remaining = sum(p < LEVEL for p in corrected)
+            verb = "remains" if remaining == 1 else "remain"
+            of = f"{number(remaining) if remaining else 'None'} of them"
+            sentences.append(f"{of} {verb} significant at the 5% level after Holm's correction.")
     return sentences
 
 
@@ -181,7 +183,7 @@ def _table(comparison: Comparison, what: Measure) -> Table:
     fewer = [f"{row['arm']} {row['n']}" for row in rows if row["n"] < n]
     note = f"Seeds with a defined value, of {n}: {', '.join(fewer)}." if fewer else ""
     return table(
-        f"{printable(what.title, 80)} ({what.unit})", rows, (str, "arm"), (significant, "mean"),
+        f"{printable(what.title.removesuffix('.'), 80)} ({what.unit})", rows, (str, "arm"), (significant, "mean"),
         (str, "difference", "95% CI=interval"), (_chance, "p", "p, Holm=p_holm", "p, FDR=p_fdr"),
         note=note, words=("arm",),
     )  # fmt: skip

@@ -28,6 +28,7 @@ TOP = 50
 """Ranks that curves are fitted to, as MOSAIC does."""
 _MEANS = (number, "posts=n"), (significant, "mean=value", "95% CI low=low", "95% CI high=high")
 _NOTE = f"Bands are 95% CIs, drawn for ages that at least {LEAST_POSTS} posts reached; the tables include all ages."
+_MEASURES = {"half_reach": "time to half of reach"}
 _GROWTH = {"reach": "people reached", "shares": "shares", "depth": "reshares from the original post"}
 
 
@@ -40,7 +41,7 @@ def diffusion_section(run: Reads) -> Section:
     if not known.height:
         why = "No post of known veracity was injected, so cascades cannot be compared."
         return Section("diffusion", DIFFUSION, [why])
-    sums = diffusion_by_veracity(run).with_columns(pl.col("measure").str.replace_all("_", " "))
+    sums = diffusion_by_veracity(run).with_columns(pl.col("measure").replace(_MEASURES).str.replace_all("_", " "))
     figures = [
         Figure(
             f"growth-{measure}",
@@ -135,7 +136,7 @@ def _best(fits: pl.DataFrame) -> str:
     best = known["model"][0]
     if best == "power law":
         return f"{sentence} and the lowest AIC of all curves."
-    return f"{sentence}, but the {best} has a lower AIC."
+    return f"{sentence}, but the {best} curve has a lower AIC."
 
 
 def _draw_ranks(axes: Axes, data: tuple[Float, pl.DataFrame]) -> None:

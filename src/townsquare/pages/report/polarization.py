@@ -7,7 +7,7 @@ import polars as pl
 from townsquare.analysis.belief_groups import belief_change_by, exposure_groups
 from townsquare.analysis.belief_paths import crossing_counts, distance_to_start, persistence
 from townsquare.analysis.belief_spread import polarization_course
-from townsquare.analysis.beliefs import names
+from townsquare.analysis.beliefs import names, statements
 from townsquare.analysis.contract import Reads
 from townsquare.analysis.groups import stance_groups
 from townsquare.core.text_table import Table, table
@@ -25,6 +25,12 @@ _MEASURES = {
     "extremity": ("fourth", "extremity"),
 }
 _DISTANCES = {"mean": ("first", "mean"), "q95": ("second", "95th percentile")}
+_EXPOSURES = {
+    "shown:true": "exposures to true posts",
+    "shown:false": "exposures to false posts",
+    "shown:unknown": "exposures to other posts",
+    "shown:labeled": "labeled exposures",
+}
 _NOTE = (
     "Standard deviation and mean distance rise when stances are further apart. Polarization is the variance of these "
     "distances and is high only for two camps. Extremity is the mean absolute stance. Pre-specify the measure you use."
@@ -38,7 +44,7 @@ def polarization_section(run: Reads) -> Section:
         return Section("polarization", TITLE, ["No beliefs were recorded, so polarization is undefined."])
     away, crossed, left = (with_statements(run, of(run)) for of in (distance_to_start, crossing_counts, persistence))
     groups = pl.concat([stance_groups(run), exposure_groups(run)])
-    by = with_statements(run, belief_change_by(run, groups))
+    by = with_statements(run, belief_change_by(run, groups)).with_columns(pl.col("grouping").replace(_groupings(run)))
     shown = with_statements(run, names(run)).head(MOST_DRAWN)
     return Section(
         "polarization",
@@ -50,6 +56,11 @@ def polarization_section(run: Reads) -> Section:
         ],
         tables=_tables(courses, crossed, left, by),
     )
+
+
+def _groupings(run: Reads) -> dict[str, str]:
+    """Return what people are grouped by, in words."""
+    return _EXPOSURES | {f"stance:{name}": f"initial stance: {text}" for name, text in statements(run).items()}
 
 
 def _sentence(row: dict[str, object], away: pl.DataFrame) -> str:

@@ -25,6 +25,10 @@ _HOW_TO_READ = (
     "Stance runs from −1 (against) to +1 (for). Polarization is 0 when all agree and 1 when two equal camps hold the "
     "extremes. Thin lines are individual people, spread evenly over initial stances."
 )
+_SAME_PEOPLE = (
+    "Shifts, SD ratio, changes of side and of accuracy compare the first and final stance of each person; other rows "
+    "describe everybody present."
+)
 MOST_DRAWN = 4
 """Propositions with panels; the tables include all."""
 
@@ -106,11 +110,12 @@ def _sentence(row: dict[str, Any], course: pl.DataFrame, side: float) -> str:
     of_proposition = course.filter(pl.col("proposition") == row["proposition"])
     start, end = of_proposition.row(0, named=True), of_proposition.row(-1, named=True)
     statement = f"“{printable(row['name'], 200)}”"
-    ends = f"from {signed_three(row['mean_start'])} to {signed_three(row['mean_end'])}"
+    first, final = signed_three(row["mean_start"]), signed_three(row["mean_end"])
     if row["agents"] == 1:
-        return f"{statement}: the stance of the only person changed {ends}."
+        return f"{statement}: the stance of the only person changed from {first} to {final}."
     people, shift = count(row["agents"], "person", "people"), three(row["absolute_shift"])
-    sentences = [f"{statement}: the mean stance of {people} changed {ends}, with a mean absolute shift of {shift}."]
+    changed = f"the mean stance changed from {first} (each person's first stance) to {final}"
+    sentences = [f"{statement}: over {people}, {changed}, with a mean absolute shift of {shift}."]
     if not math.isnan(row["spread_kept"]):
         sentences.append(f"The standard deviation is {percent(row['spread_kept'])} of its initial value.")
     sentences.append(f"Polarization changed from {three(start['polarization'])} to {three(end['polarization'])}.")
@@ -140,7 +145,7 @@ def _ends_table(name: str, row: dict[str, Any], course: pl.DataFrame) -> Table:
     ends = [course.row(0, named=True), course.row(-1, named=True)]
     caption, head = f"{name}: initial and final", ["", "initial", "final"]
     both, each = turned(caption, head, ends, *_ENDS), turned(caption, ["", ""], [row], *_CHANGES)
-    return Table(caption, head, [*both.rows, *([title, "", value] for title, value in each.rows)])
+    return Table(caption, head, [*both.rows, *([title, "", value] for title, value in each.rows)], note=_SAME_PEOPLE)
 
 
 _ENDS = (
