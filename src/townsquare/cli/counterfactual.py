@@ -89,7 +89,7 @@ def _show(run: Run, result: CounterfactualBeliefs, agent: int | None, *, exact: 
     show(
         f"Mean stances at the end, without {result.removal.words()}", result.effect.with_columns(affected),
         (called.__getitem__, "proposition"),
-        (signed, "recorded=mean_recorded", "without=mean_without", "effect", "mean |effect|=absolute_effect"),
+        (signed, "recorded=mean_recorded", "without=mean_without", "effect"), (number, "mean |effect|=absolute_effect"),
         (str, "affected"), (signed, "largest effect=largest"), (number, "changed side=changed_side"),
         words=("proposition",),
     )  # fmt: skip

@@ -18,7 +18,7 @@ def scenarios(*, as_json: options.AsJson = False) -> int:
         kinds = (("scenario", listed), ("preset", presets))
         return show_json([{"kind": kind, **line._asdict()} for kind, lines in kinds for line in lines])
     show("", listed, (str, "scenario=name", "title", "posts", "propositions"))
-    show("", [tuple(line) for line in presets], (str, "preset", "title", "of scenario"))
+    show("", [tuple(line) for line in presets], (str, "preset", "title", "scenario"))
     return 0
 
 

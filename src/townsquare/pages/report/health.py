@@ -192,7 +192,7 @@ def _activity(steps: pl.DataFrame) -> str:
         return "Nobody acted: everyone online was a lurker in every step."
     silent, each = percent(1 - acting / online), small(accepted / online)
     share = f"On average, {silent} of the people online took no action in a step"
-    return f"{share}; there were {each} accepted actions per person."
+    return f"{share}; there were {each} accepted actions per person online and step."
 
 
 def _movement(moves: pl.DataFrame) -> str:
