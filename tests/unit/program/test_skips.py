@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import re
+from fnmatch import fnmatchcase
+
 import pytest
 
 from repository import HELPERS, ROOT
@@ -25,7 +28,11 @@ def test_every_allowed_skip_names_tests_that_are_there() -> None:
     patterns = allowed_skips((ROOT / NAME).read_text(encoding="utf-8"))
     assert patterns
     for pattern in patterns:
-        assert (ROOT / pattern.partition("::")[0]).is_file(), pattern
+        file, _, test = pattern.partition("::")
+        names = re.findall(r"^def (test_\w+)", (ROOT / file).read_text(encoding="utf-8"), re.MULTILINE)
+        wanted = test.partition("[[]")[0] or "*"
+        assert any(fnmatchcase(name, wanted) for name in names), pattern
+        assert test != "*", f"{pattern}: name the tests, so that no other of the file can be skipped unseen"
 
 
 def test_what_no_pattern_matches_is_unexpected() -> None:
