@@ -13,6 +13,7 @@ import polars as pl
 
 from townsquare.analysis.outcomes import outcomes
 from townsquare.core.errors import TownsquareError
+from townsquare.core.former_names import FORMER_NAMES
 from townsquare.core.identity import settings_digest
 from townsquare.experiments.bundle.freeze import PACKAGES, Bundle, Entry, environment, recorded
 from townsquare.experiments.paired import paired
@@ -183,9 +184,11 @@ def _hypotheses(bundle: Bundle, entries: Sequence[Entry], parent: Path) -> list[
         return []
     first = bundle.baseline or bundle.entries[0].arm
     frame = pl.DataFrame(rows, infer_schema_length=None)
-    named = {hypothesis["outcome"]: None for hypothesis in bundle.hypotheses}
+    former = FORMER_NAMES["measure"]  # the file keeps the name that it was frozen with
+    hypotheses = [dict(item, outcome=former.get(item["outcome"], item["outcome"])) for item in bundle.hypotheses]
+    named = {hypothesis["outcome"]: None for hypothesis in hypotheses}
     compared = paired(frame, first, [name for name in named if name in frame.columns])
-    return [_outcome_of(hypothesis, compared) for hypothesis in bundle.hypotheses]
+    return [_outcome_of(hypothesis, compared) for hypothesis in hypotheses]
 
 
 def _outcome_of(hypothesis: Mapping[str, str], compared: pl.DataFrame) -> Finding:

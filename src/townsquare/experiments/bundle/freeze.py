@@ -19,6 +19,7 @@ from townsquare.analysis.outcomes import describe, numbered
 from townsquare.core.documents import read_json
 from townsquare.core.errors import RecordError, SettingError
 from townsquare.core.files import read_text, write_whole
+from townsquare.core.former_names import current_name
 from townsquare.experiments.arms import arms_of
 from townsquare.experiments.manifest import FILE, Experiment
 from townsquare.record.run import Run
@@ -207,6 +208,7 @@ def _hypothesis(given: object, where: str, arms: set[str]) -> dict[str, str]:
     if not isinstance(given, Mapping) or not given.keys() >= _NEEDED:
         raise SettingError(where, got=repr(given)[:80], allowed="outcome, arm and expect")
     hypothesis = {str(key): str(value) for key, value in given.items()}
+    hypothesis["outcome"] = current_name("measure", hypothesis["outcome"])
     describe(hypothesis["outcome"])
     for key, allowed in (("arm", sorted(arms)), ("expect", list(DIRECTIONS))):
         if hypothesis[key] not in allowed:
