@@ -157,8 +157,8 @@ def agent_number(run: Run, given: str, option: str = "--agent") -> int:
     from townsquare.core.registry import did_you_mean
 
     names = dict(agent_names(run).select("name", "agent").drop_nulls().rows())
-    if given in names or given.isdecimal():
-        return int(names.get(given, given))
+    if given.isdecimal() or given in names:  # a number counts rows, even where accounts have numbers for names
+        return int(given) if given.isdecimal() else int(names[given])
     matches = [name for name in names if name.startswith(f"{given}/")]
     if len(matches) == 1:
         return int(names[matches[0]])

@@ -74,18 +74,16 @@ def compare(
         Settings that all arms share, in the form of :func:`townsquare.settings.resolve.resolve`; they override the
         scenario's own settings.
     vary : mapping of str to sequence
-        Dotted path of a setting -> its values. The arms are all combinations; the first is the baseline. Empty: one
-        arm.
+        Dotted path of a setting -> its values. Arms are all combinations, the baseline first. Empty: one arm.
     seeds : sequence of int, int or str
         The seeds of every arm; a number or a text is read by :func:`townsquare.experiments.arms.parse_seeds`.
     out : Path or str
         Folder of the comparison: a new one, or that of an earlier comparison, which is then completed. On a cluster
         without a store, a folder that all machines share under this path.
     workers : int, optional
-        Number of parallel processes; by default the number of processors. With 1, all runs are executed in this
-        process. With more, each process imports the main script, which must register its own members
-        (:func:`townsquare.core.registry.register`) when it is imported, and must call this function only below
-        ``if __name__ == "__main__":``.
+        Number of parallel processes; by default the number of processors. 1 means this process. Others import the
+        main script, which must register its own members (:func:`townsquare.core.registry.register`) when it is
+        imported, and must call this function only below ``if __name__ == "__main__":``.
     on_progress : callable, optional
         Called a few times a second.
     targets : ExecutionTargets, optional

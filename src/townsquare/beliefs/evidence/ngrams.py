@@ -23,7 +23,7 @@ Rows = sparse.csr_array
 def slot_of(feature: str) -> int:
     """Return where a feature stands in its block, 0 to 32,767.
 
-    >>> place("harm") == place("harm")
+    >>> slot_of("harm") == slot_of("harm")
     True
     """
     return zlib.crc32(feature.encode("utf-8", "replace")) % PLACES
