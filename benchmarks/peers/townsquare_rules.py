@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import statistics
 import time
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -45,7 +44,7 @@ class Rule(Running):
         after = []
         with threads_for(held.size):
             for (first, stop, exposed), params, state in zip(self.blocks, self.params, self.states, strict=True):
-                said = replace(exposed, stance=held[exposed.author])
+                said = exposed._replace(stance=held[exposed.author])
                 inputs = BeliefInputs(first, said, no_own(stop - first, 1))
                 after.append(self.rule.step(state, inputs, params, draw)[0])
         self.states = after

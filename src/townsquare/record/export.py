@@ -21,7 +21,7 @@ from townsquare.core import schema
 from townsquare.core.errors import RecordError, SettingError
 from townsquare.core.frames import AS_WRITTEN
 from townsquare.core.private_files import make_folder
-from townsquare.core.spreadsheets import safe_texts
+from townsquare.core.spreadsheets import as_cells, safe_texts
 from townsquare.record import code_book, database
 from townsquare.record.frames import known_table
 from townsquare.record.lock import FILE as LOCK
@@ -111,7 +111,8 @@ def export(run: Run, folder: Path, plan: Plan, on_table: OnTable | None = None) 
         _begin(draft, facts)
         with closing(RunLock(draft)):
             (_write_database if plan.to == "sqlite" else _write_files)(run, draft, plan, facts, on_table or _nobody)
-            code_book.code_book(plan.tables).write_csv(draft / code_book.FILE)
+            words = code_book.code_book(plan.tables)
+            as_cells(words, safe=plan.safe_cells).write_csv(draft / code_book.FILE)
             (draft / LOCK).unlink()
             draft.replace(folder)
     if on_table is not None:

@@ -126,7 +126,7 @@ def test_reports_of_runs_and_comparisons(recorded: Path, capsys: pytest.CaptureF
     runs = json.loads(capsys.readouterr().out.splitlines()[-1])["runs"]
     assert [run["verified"] for run in runs] == ["yes"] * 4
     assert main(["resume", "both"]) == 2
-    assert "give the command of the comparison again with `--out both`" in capsys.readouterr().err
+    assert "repeat the command of the comparison with `--out both`" in capsys.readouterr().err
     assert main(["why", "both", "--agent", "1"]) == 2
     assert "such as both/" in capsys.readouterr().err
 
@@ -306,7 +306,7 @@ WRONG = [
     (["report", "nowhere"], "no such folder"),
     (["why", "nowhere", "--agent", "1"], "no such folder"),
     (["why", "{run}"], "--agent"),
-    (["why", "{run}", "--agent", "x"], '"x" into int'),
+    (["why", "{run}", "--agent", "x"], "the number of an agent, or its name"),
     (["why", "{run}", "--agent", "999"], "agent\n  got: 999\n  allowed: 0 to"),
     (["why", "{run}", "--agent", "-1"], "agent"),
     (["why", "{run}", "--agent", "30"], "a source"),
@@ -322,7 +322,7 @@ WRONG = [
     (["compare", "--seeds", "0"], "--seeds"),
     (["compare", "--seeds", "x"], "--seeds"),
     (["compare", "--workers", "0"], "--workers"),
-    (["compare", "made:20", "--out", "{run}"], "holds other things"),
+    (["compare", "made:20", "--out", "{run}"], "a folder with other files"),
     (["check", "golden"], "at least one golden file"),
     (["check", "golden", "nowhere.jsonl"], "nowhere.jsonl"),
     (["check", "goldn"], 'Did you mean "golden"'),

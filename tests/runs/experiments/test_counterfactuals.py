@@ -227,7 +227,7 @@ def test_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None
     assert main(["counterfactual", str(folder), "--without", "veracity=false", "--agent", "3"]) == 0
     said = capsys.readouterr().out
     assert "held fixed" in said
-    assert "to the last bit" in said
+    assert "reproduces the recorded beliefs exactly" in said
     assert "Agent 3" in said
     assert main(["counterfactual", str(folder), "--without", "post=0", "--json"]) == 0
     found = json.loads(capsys.readouterr().out)

@@ -253,7 +253,7 @@ def test_row_01_a_command_names_the_server_and_the_variable(
         capsys.readouterr()
         main(commands[command])
         said = capsys.readouterr().err
-    first = next(line for line in said.splitlines() if line.startswith("asks:"))
+    first = next(line for line in said.splitlines() if line.startswith("calls:"))
     assert f"server/m at {server.url}" in first
     assert "TOWNSQUARE_API_KEY" in first
     assert "mine-alone" not in said

@@ -197,7 +197,7 @@ WHY = [
     (["export", "x", "--to", "xls"], "csv, parquet, jsonl, sqlite"),
     (["export", "x", "--to", "csv", "--tables", "actoins"], "did you mean 'actions'"),
     (["export", "x", "--to", "csv", "--tables", "ts_actions"], "did you mean 'actions'"),
-    (["export", "x", "--to", "csv", "--out", "x"], "not empty"),
+    (["export", "x", "--to", "csv", "--out", "x"], "a non-empty folder"),
     (["export", "x", "--to", "csv", "--out", "file"], "got: a file"),
     (["export", "x", "--to", "jsonl", "--safe-cells"], "--to csv"),
     (["inspect", "x", "--verfy"], "--verify"),

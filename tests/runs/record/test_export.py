@@ -127,7 +127,7 @@ def test_nothing_is_written_over(simulated: Path, tmp_path: Path) -> None:
     (tmp_path / "empty").mkdir()
     export(run, tmp_path / "empty", plan)
     before = (tmp_path / "empty" / "steps.csv").read_bytes()
-    with raises_error(RecordError, got="not empty"):
+    with raises_error(RecordError, got="a non-empty folder"):
         export(run, tmp_path / "empty", plan)
     (tmp_path / "file").write_text("mine")
     with pytest.raises(RecordError, match="got a file"):

@@ -225,7 +225,7 @@ def test_what_is_shown_while_a_run_goes_on() -> None:
     assert calls.note(4) == "1 calls, 1,000,000 tokens, $2.5000, 1 failed"
     calls.done(1)
     calls.add(call)
-    said = "2 calls, 2,000,000 tokens, $5.0000, about $10.00 at the end, 2 failed"
+    said = "2 calls, 2,000,000 tokens, $5.0000, about $10.00 in total, 2 failed"
     assert calls.note(4) == said, "a step that is not done does not raise the mean"
 
 

@@ -272,7 +272,7 @@ def test_other_settings_and_other_things_at_an_address(
     (folder / "other").mkdir()
     (folder / "other" / "notes.txt").write_text("mine")
     assert main(["compare", *COMPARE, "--seeds", "1", "--out", f"{address}other"]) == 2
-    assert "holds other things" in capsys.readouterr().err
+    assert "other files" in capsys.readouterr().err
 
 
 def test_a_manifest_that_cannot_be_written_for_a_moment(served: tuple[str, Path], tmp_path: Path) -> None:

@@ -138,7 +138,7 @@ def test_what_is_switched_off_stands_in_the_link(browser: Any, url: str) -> None
 
 def test_who_saw_a_post_is_listed(browser: Any, url: str) -> None:
     visit = Visit(browser, url, place(RUN, "post/1"))
-    visit.page.locator("summary").filter(has_text="shown it").click()
+    visit.page.locator("summary").filter(has_text="Agents shown this post").click()
     visit.page.locator("[data-testid=seen-by] a").first.click()
     visit.page.wait_for_selector("[data-testid=feed]")
     assert visit.heard == []

@@ -188,7 +188,7 @@ def test_every_registered_scorer_keeps_the_contract() -> None:
         (lambda t, p: half(t, p) * 3, "outside its range"),
         (lambda t, p: half(t, p).astype(np.float32), "float32"),
         (lambda t, p: half(t, p)[:, :1], "one number a text and statement"),
-        (lambda t, p: half(t, p).tolist(), "returned list"),
+        (lambda t, p: half(t, p).tolist(), "got scores is list"),
         (lambda t, p: half(t, p) * np.linspace(0, 1, len(t))[:, None], "other scores"),
         (lambda t, p: half(t, p) / max(1, len(t)), "beside them"),
         (lambda t, p: t["no such key"], "raised TypeError"),

@@ -79,12 +79,13 @@ def test_the_wheel_holds_the_package_and_its_data(program: Path) -> None:
 
 
 def test_a_base_install_reads_a_run_in_parquet_and_reports_it(program: Path, parquet_run: Path, tmp_path: Path) -> None:
-    for words in (["inspect", str(parquet_run), "--verify"], ["report", str(parquet_run), "--out", str(tmp_path)]):
+    figures, tables = tmp_path / "figures", tmp_path / "tables"
+    for words in (["inspect", str(parquet_run), "--verify"], ["report", str(parquet_run), "--out", str(figures)]):
         done = executed(program, *words)
         assert done.returncode == 0, done.stderr
-    exported = executed(program, "export", str(parquet_run), "--to", "csv", "--out", str(tmp_path / "tables"))
+    exported = executed(program, "export", str(parquet_run), "--to", "csv", "--out", str(tables))
     assert exported.returncode == 0, exported.stderr
-    assert any(tmp_path.glob("*.svg"))
+    assert any(figures.glob("*.svg"))
 
 
 @pytest.mark.parametrize(

@@ -112,7 +112,7 @@ def test_row_03_resume_completes_a_finished_run(tmp_path: Path, capsys: pytest.C
     left_open(folder, "DROP INDEX ts_posts_by_root", mode="WAL")
     assert (folder / "run.db-wal").stat().st_size
     assert main(["resume", str(folder), "--quiet"]) == 0
-    assert "one whole file" in capsys.readouterr().err
+    assert "single file now" in capsys.readouterr().err
     assert not (folder / "run.db-wal").exists()
     assert whole(folder, tmp_path / "alone") == "ok"
     with closing(sqlite3.connect(tmp_path / "alone" / "run.db")) as connection:

@@ -13,7 +13,7 @@ from townsquare.beliefs.evidence.fitted import fitted
 from townsquare.beliefs.evidence.strength import Params, judge_strength
 from townsquare.beliefs.evidence.words import JUDGES
 from townsquare.core import registry
-from townsquare.core.errors import DataError, SettingError
+from townsquare.core.errors import DataError, TownsquareError
 
 REASONED = (
     "Night flights should be banned because studies show that people who are woken by aircraft noise suffer more often"
@@ -58,7 +58,7 @@ def test_a_long_text_is_no_outlier() -> None:
 
 def test_the_transformer_says_what_it_needs() -> None:
     judge = registry.get("strength", "transformer")
-    with raises_error(SettingError, do=r"quality|strength\.model"):
+    with raises_error(TownsquareError, do=r"quality|strength\.model"):
         judge.estimate(["a"], [BAN], judge.params())
 
 

@@ -105,8 +105,8 @@ def test_parameters_that_a_server_does_not_take_are_left_out_and_noted() -> None
         assert "max_completion_tokens" in server.seen.last
         assert not refused & set(server.seen.last)
         notes = " ".join(served(opened).notes)
-        assert "temperature is not taken" in notes
-        assert "seed is not taken" in notes
+        assert "temperature is not accepted" in notes
+        assert "seed is not accepted" in notes
 
 
 def test_schemas_for_strict_servers() -> None:

@@ -74,6 +74,7 @@ def listen(port: int | None) -> socket.socket:
         made.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
             made.bind((LOOPBACK, wanted))
+            made.listen()  # a browser that opens the address at once waits for the server
         except (OSError, OverflowError):
             made.close()
             continue
