@@ -51,6 +51,8 @@ pip=(.venv/bin/python -m pip --disable-pip-version-check install)
 echo "setup: installing $lock"
 install_lock
 "${pip[@]}" --quiet --no-index --no-deps --no-build-isolation --editable .
+# Kernels compiled from other sources may name classes that are gone, which Numba cannot read.
+find src -name '*.nb[ic]' -delete
 # Bytecode once here instead of at every start: uv leaves it out, and some environments forbid writing it later.
 # One processor writes it while another compiles kernels. Tests of other packages are left out: nobody runs them.
 .venv/bin/python -m compileall -q -x '/tests?/' .venv/lib src >/dev/null 2>&1 &
