@@ -271,7 +271,7 @@ def test_a_run_without_a_trail_has_no_why(capsys: pytest.CaptureFixture[str]) ->
 WRONG = [
     (["rn"], 'Did you mean "run"'),
     (["run", "--agnts", "3"], "Did you mean --agents"),
-    (["run", "--agents", "x"], '"x" into int'),
+    (["run", "--agents", "x"], '"x" is not a whole number'),
     (["run", "a", "b"], "Unused Tokens"),
     (["run", "--agents", "0"], "agents\n  got: 0\n  allowed: a whole number from 1"),
     (["run", "--agents", "-5"], "agents"),

@@ -54,7 +54,7 @@ def test_the_page_shows_the_new_figures(folder: Path, browser: Any, tmp_path: Pa
     text = page.read_text(encoding="utf-8")
     assert_self_contained(text)
     for title in ("Diffusion", "Polarization and convergence", "Attribution", "Treatments", "Influence"):
-        assert f". {title}: " in Elements(text).text
+        assert f". {title}" in Elements(text).text
     for width, scheme in ((1280, "light"), (400, "dark")):
         visit = Visit(browser, page, width, scheme)
         assert visit.heard == []
