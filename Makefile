@@ -1,13 +1,13 @@
 # `make` lists the targets. Everything runs in .venv, which the first target that needs it creates.
 SHELL := bash
 .DEFAULT_GOAL := help
-.PHONY: help setup run test test-fast test-slow test-oldest test-quality coverage lint types documentation check bench peers bench-peers docs viewer screenshots lock release clean
+.PHONY: help setup run findings test test-fast test-slow test-oldest test-quality coverage lint types documentation check bench peers bench-peers docs viewer screenshots lock release clean
 
 BIN := .venv/bin
 READY := .venv/.ready
 DEV := .venv/.ready-dev
 CODE := $(wildcard src tests benchmarks docs/notebooks)
-WORKERS ?= 2
+WORKERS ?= 3
 ARGS ?=
 export PYTHON
 
@@ -22,8 +22,12 @@ $(DEV): pyproject.toml requirements.lock requirements-dev.lock scripts/setup.sh
 
 setup: $(DEV) ## create .venv with all that development needs (PYTHON=... chooses the interpreter)
 
-run: $(READY) ## run the first scenario into a new folder under runs/ (ARGS="--steps 5" passes options)
-	$(BIN)/townsquare run health-rumor $(ARGS)
+run: $(READY) ## compare four moderation strategies and print the answer (ARGS="--seeds 10" passes options)
+	@$(BIN)/townsquare compare health-rumor --vary moderation.strategy=none,community,third_party,hybrid --brief \
+		$(if $(findstring --seeds,$(ARGS)),,--seeds 5) $(ARGS)
+
+findings: $(DEV) ## write the findings quoted in README.md anew, from the comparison of `make run`
+	$(BIN)/python scripts/findings.py $(ARGS)
 
 # Files stay whole, so that what a file records is recorded once; the long ones of runs/ and system/ come first.
 PYTEST := $(BIN)/python -m pytest -n $(WORKERS) --dist loadfile --no-loadscope-reorder --durations 10

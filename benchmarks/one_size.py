@@ -25,7 +25,7 @@ def main() -> None:
     agents, steps, folder = int(sys.argv[1]), int(sys.argv[2]), Path(sys.argv[3])
     settings = resolve(
         {
-            "scenario": "made",
+            "scenario": "synthetic",
             "agents": agents,
             "steps": steps,
             "moderation": {"strategy": "hybrid"},
@@ -38,7 +38,7 @@ def main() -> None:
     run = ts.simulate(
         settings,
         folder / "run",
-        scenario=ts.made_scenario(500),
+        scenario=ts.synthetic_scenario(500),
         on_step=lambda mark: instants.append((time.perf_counter(), time.process_time())),
     )
     first = min(3, steps)

@@ -84,8 +84,8 @@ def killed_and_resumed() -> dict[str, Any]:
     options = ["--agents", str(agents), "--steps", str(steps), "--quiet"]
     with tempfile.TemporaryDirectory() as where:
         whole, killed = Path(where) / "whole", Path(where) / "killed"
-        subprocess.run([*townsquare, "run", "made:500", *options, "--out", str(whole)], check=True)
-        process = subprocess.Popen([*townsquare, "run", "made:500", *options, "--out", str(killed)])
+        subprocess.run([*townsquare, "run", "synthetic:500", *options, "--out", str(whole)], check=True)
+        process = subprocess.Popen([*townsquare, "run", "synthetic:500", *options, "--out", str(killed)])
         while process.poll() is None and last_step(killed) < at:
             time.sleep(0.2)
         process.kill()
@@ -137,8 +137,8 @@ def deliveries() -> dict[str, Any]:
 
     A post goes once to each machine that has a follower of its author. Authors are weighted by how active they are.
     """
-    settings = resolve({"scenario": "made", "agents": 1_000_000, "steps": 1})
-    _, world, _ = begin(settings, ts.made_scenario(500))
+    settings = resolve({"scenario": "synthetic", "agents": 1_000_000, "steps": 1})
+    _, world, _ = begin(settings, ts.synthetic_scenario(500))
     followed = np.concatenate([block.key for block in world.follows.blocks]).astype(np.int64)
     degrees = np.concatenate([np.diff(block.indptr) for block in world.follows.blocks])
     follower = np.repeat(np.arange(degrees.size), degrees)

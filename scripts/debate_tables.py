@@ -20,13 +20,13 @@ from page_parts import replaced
 
 from townsquare.beliefs.evidence.bank_files import bundled_topics
 from townsquare.beliefs.evidence.hashing import EMBEDDER
+from townsquare.core.words import number
 from townsquare.debate.expression import PAPER_R, PAPER_SLOPE, expression
 from townsquare.debate.measures import Estimate, steps_between
 from townsquare.debate.results import DebateResults
 from townsquare.debate.settings import LEVELS, PRO
 from townsquare.debate.sweep import arms_over, hold_debates
 from townsquare.pages.debates.tables import shown
-from townsquare.pages.report.words import number
 
 PAGE = Path(__file__).resolve().parents[1] / "docs" / "debates.md"
 PAIRINGS = ("open/open", "open/stubborn", "stubborn/open", "stubborn/stubborn")

@@ -41,7 +41,9 @@ def views() -> str:
         lines.append(f"| `{view}` | {MEANINGS[view]} | {columns} |")
     bulky = {name for name, table in schema.TABLES.items() if table.bulky}
     whole = " and ".join(f"`{view}`" for view in VIEWS if not tables_of(view) & bulky)
-    lines += ["", f"In a large run, all but {whole} need tables that are in Parquet."]
+    packed = {name for name, table in schema.TABLES.items() if table.packed}
+    some = " and ".join(f"`{view}`" for view in VIEWS if tables_of(view) & packed)
+    lines += ["", f"{some} need a packed table. In a large run, all but {whole} need tables that are in Parquet."]
     return "\n".join(lines)
 
 
@@ -115,10 +117,11 @@ def refreshed(page: str) -> str:
 
 def _table(table: schema.Table) -> str:
     about = table.meaning[0].upper() + table.meaning[1:] + "."
-    notes = ["In Parquet in large runs."] if table.bulky else []
+    notes = ["In Parquet in large runs, packed in others." if table.packed else "In Parquet in large runs."]
+    notes = notes if table.bulky else []
     indexes = [f"({', '.join(columns)})" for columns in INDEXES.get(table.name, ())]
     if indexes:
-        notes.append(f"Indexed by {' and '.join(indexes)}.")
+        notes.append(f"In exports to SQLite, indexed by {' and '.join(indexes)}.")
     lines = [
         f"### ts_{table.name}",
         "",

@@ -18,6 +18,7 @@ from typing import Any
 from page_parts import replaced
 
 from townsquare.core.text_table import Table, as_markdown
+from townsquare.core.words import listed, number, percent
 from townsquare.humans.fit.baselines import BASELINES
 from townsquare.humans.fit.evidence_choice import EvidenceChoice
 from townsquare.humans.fit.fit import RULE
@@ -30,7 +31,6 @@ from townsquare.pages.people.figures import figures_of
 from townsquare.pages.people.sentences import cautions
 from townsquare.pages.people.tables import table_1, table_a7
 from townsquare.pages.people.words import ALIKE, BETTER, METHODS, WORSE, kind_of, with_interval
-from townsquare.pages.report.words import listed, number, percent
 
 ROOT = Path(__file__).resolve().parents[1]
 PAGE, IMAGES = ROOT / "docs" / "humans.md", ROOT / "docs" / "images"
@@ -226,7 +226,7 @@ def draw(results: Results) -> Iterator[Path]:
     for name in FOLDERS:
         for stem, figure in figures_of(results.fit(name)).items():
             path = IMAGES / f"humans-{name}-{stem}.png"
-            path.write_bytes(figure.png())
+            path.write_bytes(figure.drawn("png")[0])
             yield path
 
 

@@ -172,8 +172,8 @@ def popularity(data: Path) -> list[str]:
     gini, tenth = parts["gini"], parts["top_tenth"]
     lines += [
         f"Gini coefficient of the agents {gini['value']:.3f} ({between(gini['low'], gini['high'], 3)}); the top "
-        f"decile has {percent(tenth['value'], 0)} %. The paper excludes the news account, which has {news:,} of "
-        f"{every:,} ({percent(news / every, 0)} %).",
+        f"decile has {percent(tenth['value'], 0)}%. The paper excludes the news account, which has {news:,} of "
+        f"{every:,} ({percent(news / every, 0)}%).",
         "",
     ]
     return lines
@@ -246,9 +246,9 @@ def reasoning(data: Path) -> list[str]:
     ]
     cells = [
         (
-            action, f"{count} ({part} %)", f"{tones[0][action][0]} ({tones[0][action][1]} %)", paper,
+            action, f"{count} ({part}%)", f"{tones[0][action][0]} ({tones[0][action][1]}%)", paper,
             tones[0][action][2],
-            f"{tones[1][action][0]} ({tones[1][action][1]} %)", tones[1][action][2],
+            f"{tones[1][action][0]} ({tones[1][action][1]}%)", tones[1][action][2],
         )
         for action, (count, part, paper) in PAPER_TABLE_4.items()
     ]  # fmt: skip
@@ -258,7 +258,7 @@ def reasoning(data: Path) -> list[str]:
     by_target = shared.group_by("target").agg(pl.len().alias("n"), pl.col("user").n_unique()).sort("n").row(-1)
     counters = pl.read_csv(data / "popularity_posts.csv").select(pl.col("^num_.*$").sum()).row(0, named=True)
     total = sum(counters.values())
-    said = ", ".join(f"{name.removeprefix('num_')} {n:,} ({percent(n / total)} %)" for name, n in counters.items())
+    said = ", ".join(f"{name.removeprefix('num_')} {n:,} ({percent(n / total)}%)" for name, n in counters.items())
     lines += [
         f"One post has {by_target[1]:,} of the {shared.height:,} shares, made by {by_target[2]} agents. The "
         "merging of two runs also lost most actions of the first run: by the counters of the posts, there were "
@@ -304,7 +304,7 @@ def outlier(data: Path) -> list[str]:
         "",
         "The paper's analysis of variance over BERTopic's topics gave F 0.614, p 0.84, from which it concludes that "
         "topics do not matter. The released data have no texts of posts, so topics cannot be estimated again. But such "
-        f"a test has little power here: {percent(nothing)} % of root posts have no engagement, and one post has most "
+        f"a test has little power here: {percent(nothing)}% of root posts have no engagement, and one post has most "
         "of "
         "it. The same test between news and agents' own posts, with all posts and without the top 0.1% by "
         "engagement:",
@@ -344,7 +344,7 @@ def figures(data: Path) -> list[str]:
         )  # fmt: skip
     head = (
         "condition", "figure 3, end", "summed from figure 4", "level of true posts", "level of false posts",
-        "ratio", "false, % of both", "ratio over the run",
+        "ratio", "share of false posts in both, %", "ratio over the run",
     )  # fmt: skip
     return [
         "## Engagement under moderation (figures 3 and 4)",
@@ -386,7 +386,7 @@ def moderation_scores(data: Path) -> list[str]:
         )  # fmt: skip
     head = (
         "condition", "paper: precision / recall / F1", "counts TP / FP / FN", "ways to get them", "from the counts",
-        "precision, 95 %", "recall, 95 %", "true posts marked",
+        "precision, 95% CI", "recall, 95% CI", "true posts marked",
     )  # fmt: skip
     return [
         "## Precision and recall (table 2)",
@@ -489,13 +489,13 @@ def _likeness(acted: list[pl.DataFrame], persons: list[str], posts: list[str]) -
     return [
         "Does an agent act like its own person? Agreements on person, post and action: "
         f"{overlap['value']:.0f}; by chance, with persons shuffled, {overlap['chance']:.1f} "
-        f"(95 %: {overlap['low']:.0f} to {overlap['high']:.0f}). Person and post: {same['value']:.0f}; by chance "
+        f"(95%: {overlap['low']:.0f} to {overlap['high']:.0f}). Person and post: {same['value']:.0f}; by chance "
         f"{same['chance']:.1f} ({same['low']:.0f} to {same['high']:.0f}). **An agent predicts its own person no better "
         "than another's**, contrary to the paper, which states that agents accurately model individuals. The "
         "popularity of posts is predicted "
         f"in part: rank correlation {found['posts']['value']:.2f} over {len(posts)} posts. People vary far more than "
-        f"agents: {percent(found['inactive people']['value'], 0)} % of people and "
-        f"{percent(found['inactive agents']['value'], 0)} % of agents do nothing; Gini of actions "
+        f"agents: {percent(found['inactive people']['value'], 0)}% of people and "
+        f"{percent(found['inactive agents']['value'], 0)}% of agents do nothing; Gini of actions "
         f"{found['gini people']['value']:.2f} and {found['gini agents']['value']:.2f}.",
         "",
     ]

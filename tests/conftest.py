@@ -39,29 +39,3 @@ def _one_thread() -> Iterator[None]:
     """Tests are small, and several run side by side: waking a second thread takes longer than their kernels."""
     with threads_for(0):
         yield
-
-
-@pytest.fixture(scope="module", autouse=True)
-def _figures_are_drawn_and_not_rendered(request: pytest.FixtureRequest) -> Iterator[None]:
-    """Leave out matplotlib's SVG: nine tenths of a small run's time, and only tests of pages look at it.
-
-    The data of each figure are computed and drawn on its axes all the same, and the page around it is written. Tests
-    that look at figures stand in a room ``pages``, or are marked ``figures``.
-    """
-    looked_at = request.path.parent.name == "pages" or request.node.get_closest_marker("figures") is not None
-    if looked_at or "unit" in request.path.parts:
-        yield
-        return
-    from matplotlib import rc_context
-
-    from townsquare.pages.report import svg
-    from townsquare.pages.report.theme import style
-
-    def drawn(self: svg.Figure) -> str:
-        with rc_context(style()):  # type: ignore[arg-type]
-            assert self._canvas.axes
-        return '<svg xmlns="http://www.w3.org/2000/svg"/>'
-
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(svg.Figure, "svg", property(drawn))
-        yield

@@ -35,7 +35,7 @@ class Square(Running):
         self.measured = steps
         settings = resolve(
             {
-                "scenario": "made",
+                "scenario": "synthetic",
                 "agents": self.agents,
                 "steps": UNMEASURED + steps,
                 "policy": "routine",
@@ -50,7 +50,7 @@ class Square(Running):
         self.run = ts.simulate(
             settings,
             Path(self.folder.name) / "run",
-            scenario=ts.made_scenario(1),
+            scenario=ts.synthetic_scenario(1),
             on_step=lambda mark: instants.append(time.perf_counter()),
         )
         yield from np.diff(instants[-steps - 1 :]).tolist()

@@ -1,8 +1,7 @@
 """Simulate a social network of agents whose beliefs move by stated rules, with every movement on record.
 
 >>> import townsquare as ts
->>> settings = ts.resolve_for("made:60", agents=30, steps=3, seed=1)
->>> run = ts.simulate(settings)
+>>> run = ts.run("synthetic:60", agents=30, steps=3, seed=1)
 >>> run.table("beliefs").height
 120
 """
@@ -13,21 +12,28 @@ import importlib
 import typing
 
 if typing.TYPE_CHECKING:
+    from townsquare.analysis.causes.why import Why as Why
+    from townsquare.analysis.verbs import attribute as attribute
+    from townsquare.analysis.verbs import outcomes as outcomes
+    from townsquare.analysis.verbs import why as why
     from townsquare.core.errors import TownsquareError as TownsquareError
     from townsquare.core.registry import register as register
+    from townsquare.debate.sweep import run_debate as run_debate
+    from townsquare.experiments.manifest import Experiment as Experiment
+    from townsquare.experiments.verbs import compare as compare
+    from townsquare.experiments.verbs import counterfactual as counterfactual
+    from townsquare.experiments.verbs import replay as replay
+    from townsquare.experiments.verbs import run as run
+    from townsquare.experiments.verbs import sweep as sweep
+    from townsquare.humans.fit.studies import fit as fit
+    from townsquare.pages.reports import report as report
     from townsquare.record.memory import MemoryRecorder as MemoryRecorder
     from townsquare.record.run import Run as Run
     from townsquare.record.sqlite import FolderRecorder as FolderRecorder
     from townsquare.scenario.contents import Scenario as Scenario
-    from townsquare.scenario.load import (
-        list_scenarios as list_scenarios,
-    )
-    from townsquare.scenario.load import (
-        load_scenario as load_scenario,
-    )
-    from townsquare.scenario.load import (
-        made_scenario as made_scenario,
-    )
+    from townsquare.scenario.load import list_scenarios as list_scenarios
+    from townsquare.scenario.load import load_scenario as load_scenario
+    from townsquare.scenario.load import synthetic_scenario as synthetic_scenario
     from townsquare.scenario.settings import resolve_for as resolve_for
     from townsquare.settings.resolve import Settings as Settings
     from townsquare.settings.resolve import json_schema as json_schema
@@ -37,16 +43,21 @@ if typing.TYPE_CHECKING:
 _HOMES = {
     "FolderRecorder": "townsquare.record.sqlite",
     "MemoryRecorder": "townsquare.record.memory",
-    "Run": "townsquare.record.run",
     "Scenario": "townsquare.scenario.contents",
     "Settings": "townsquare.settings.resolve",
     "TownsquareError": "townsquare.core.errors",
+    "Why": "townsquare.analysis.causes.why",
+    **dict.fromkeys(("attribute", "outcomes", "why"), "townsquare.analysis.verbs"),
+    **dict.fromkeys(
+        ("Experiment", "Run", "compare", "counterfactual", "replay", "run", "sweep"), "townsquare.experiments.verbs"
+    ),
+    "fit": "townsquare.humans.fit.studies",
     "json_schema": "townsquare.settings.resolve",
-    "list_scenarios": "townsquare.scenario.load",
-    "load_scenario": "townsquare.scenario.load",
-    "made_scenario": "townsquare.scenario.load",
+    **dict.fromkeys(("list_scenarios", "load_scenario", "synthetic_scenario"), "townsquare.scenario.load"),
     "register": "townsquare.core.registry",
+    "report": "townsquare.pages.reports",
     "resolve_for": "townsquare.scenario.settings",
+    "run_debate": "townsquare.debate.sweep",
     "simulate": "townsquare.simulation.run",
 }
 

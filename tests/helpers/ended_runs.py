@@ -24,10 +24,7 @@ from typing import Any
 
 from interrupted_runs import STEPS, WORDS, _command, _waited, child, committed, settings, undisturbed, whole
 from townsquare.experiments.run_folders import go_on
-from townsquare.record.database import INDEXES
 from townsquare.record.run import Run
-
-INDEXED = {f"ts_{table}_by_{'_'.join(columns)}" for table, listed in INDEXES.items() for columns in listed}
 
 
 def full(folder: Path) -> dict[str, Any]:
@@ -132,7 +129,7 @@ def _alone(where: Path, folder: Path) -> dict[str, Any]:
     found = {"check": check, "state": state, "steps": len(committed(where))}
     if state == "finished" and check == "ok":
         verified = _waited(lambda: int(Run.open(copy).verify() != committed(copy)[-1]))
-        found |= {"hash": committed(copy)[-1] if not verified else "", "indexes": len(INDEXED & tables.keys())}
+        found["hash"] = committed(copy)[-1] if not verified else ""
     return found
 
 

@@ -14,7 +14,7 @@ Files = dict[str, str | bytes]
 Attempt = tuple[str, list[str], Files]
 """What it is called, the words of the command, and the files that are there."""
 
-RUN = ["run", "made:20", "--agents", "10", "--steps", "1", "--out", "o"]
+RUN = ["run", "synthetic:20", "--agents", "10", "--steps", "1", "--out", "o"]
 SCENARIO = """\
 name: river
 propositions: [{name: dam, text: The dam should be built.}]
@@ -63,7 +63,7 @@ YAML_READERS: dict[str, tuple[list[str], str, Files]] = {
     "configuration": (["run", "x.yaml", "--out", "o"], "x.yaml", {}),
     "scenario": (["run", "s", "--out", "o"], "s/scenario.yaml", {"s/posts.csv": "text\na\n"}),
     "prices": (
-        ["forecast", "made:20", "--set", "policy=llm", "--set", "model=fake", "--set", "serving.prices=x.yaml"],
+        ["forecast", "synthetic:20", "--set", "policy=llm", "--set", "model=fake", "--set", "serving.prices=x.yaml"],
         "x.yaml",
         {},
     ),
@@ -113,7 +113,7 @@ VALUES = (
 )  # fmt: skip
 SETTINGS = ("agents", "steps", "seed", "activation.rate", "feed.followed", "beliefs.pull", "feed.show_labels")
 ENTRY: dict[str, Any] = {
-    "state": "planned", "arm": "", "seed": 1, "steps": 1, "settings": {"scenario": "made:20"},
+    "state": "planned", "arm": "", "seed": 1, "steps": 1, "settings": {"scenario": "synthetic:20"},
     "settings_digest": "0" * 64, "scenario_digest": "", "folder": "", "content_hash": "",
 }  # fmt: skip
 BUNDLE: dict[str, Any] = {

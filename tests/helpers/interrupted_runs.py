@@ -35,12 +35,12 @@ from townsquare.cli import main
 from townsquare.experiments.run_folders import go_on
 from townsquare.settings.resolve import Settings
 
-WORDS = ["made:20", "--quiet", "--agents", "15", "--steps", "12", "--set", "moderation.strategy=hybrid"]
+WORDS = ["synthetic:20", "--quiet", "--agents", "15", "--steps", "12", "--set", "moderation.strategy=hybrid"]
 STEPS = 13  # that of the start and twelve more
 
 
 def settings() -> Settings:
-    return ts.resolve_for("made:20", None, ["moderation.strategy=hybrid"], agents=15, steps=12)
+    return ts.resolve_for("synthetic:20", None, ["moderation.strategy=hybrid"], agents=15, steps=12)
 
 
 def undisturbed() -> str:

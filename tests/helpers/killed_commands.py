@@ -1,4 +1,4 @@
-"""Real commands, each in a session of its own, killed at random instants and gone on with until they end.
+"""Commands, each a process in a session of its own, killed at random instants and gone on with until they end.
 
 A third of the instants is uniform over the life of the command, a third over its life since the lock of the run
 appeared, a third lies between the last step and the end. What goes on is killed too, up to four times in a row.
@@ -8,19 +8,18 @@ from __future__ import annotations
 
 import random
 import signal
-import subprocess
-import sys
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from forked_commands import ForkedCommand
 from townsquare.experiments.comparison import Experiment
 from townsquare.record.lock import is_locked
 from townsquare.record.run import Run
 
 STEPS = 6
-SIZE = ["made:20", "--agents", "12", "--steps", str(STEPS)]
+SIZE = ["synthetic:20", "--agents", "12", "--steps", str(STEPS)]
 RUN = ["run", *SIZE, "--set", "moderation.strategy=hybrid"]
 LAST = f"step {STEPS} of {STEPS}"
 UNHEALTHY = 3
@@ -58,10 +57,7 @@ class Command:
     def __init__(self, words: list[str], out: Path) -> None:
         self.words, self._said = words, out.with_suffix(".txt")
         self.began = time.monotonic()
-        with self._said.open("wb") as said:
-            self._process = subprocess.Popen(
-                [sys.executable, "-m", "townsquare", *words], stdout=said, stderr=said, start_new_session=True
-            )
+        self._process = ForkedCommand(words, self._said)
 
     @property
     def said(self) -> str:
@@ -74,20 +70,20 @@ class Command:
             if self._process.poll() is not None:
                 return False
             assert time.monotonic() - self.began < LONGEST, f"{self.words} takes too long: {self.said}"
-            time.sleep(0.002)
+            time.sleep(0.005)
         return True
 
     def ended(self) -> int:
         """Wait for its end; the exit code."""
         self.until(lambda: False)
-        return int(self._process.returncode)
+        return int(self._process.wait() or 0)
 
     def killed(self, after: float) -> bool:
         """Kill the process of the command, and no other, some seconds from now; False if it ended before."""
         at = time.monotonic() + after
         if not self.until(lambda: time.monotonic() >= at):
             return False
-        self._process.kill()
+        self._process.send(signal.SIGKILL)
         return self._process.wait() == -signal.SIGKILL
 
     def left(self) -> list[str]:

@@ -29,7 +29,7 @@ from townsquare.record.batches import Batches
 from townsquare.record.memory import MemoryRecorder
 from townsquare.record.run import Run
 from townsquare.scenario.contents import Posts, Scenario
-from townsquare.scenario.load import made_scenario
+from townsquare.scenario.load import synthetic_scenario
 from townsquare.settings.config import Actions, Beliefs
 from townsquare.settings.config import Feed as FeedSettings
 from townsquare.settings.resolve import Settings, resolve
@@ -248,15 +248,15 @@ def settings_of(*layers: Mapping[str, Any], **given: Any) -> Settings:
 
 
 def run_of(settings: Settings, scenario: Scenario | None = None) -> Run:
-    """A whole run in memory, by default over 60 made posts."""
+    """A whole run in memory, by default over 60 synthetic posts."""
     recorder = MemoryRecorder()
-    simulate(settings, recorder, scenario=scenario or made_scenario(60))
+    simulate(settings, recorder, scenario=scenario or synthetic_scenario(60))
     return Run.of(recorder)
 
 
 def steps_of(settings: Settings, scenario: Scenario | None = None) -> Iterator[tuple[World, Batches]]:
     """The world after each step, from step 0 on, with the rows of that step."""
-    setup, world, out = begin(settings, scenario or made_scenario(60))
+    setup, world, out = begin(settings, scenario or synthetic_scenario(60))
     yield world, out
     for _ in range(settings.config.steps):
         out, _ = step(setup, world)

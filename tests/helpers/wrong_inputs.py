@@ -21,11 +21,11 @@ def folder(scenario: str = SCENARIO, posts: str | bytes = POSTS, **more: str | b
 
 
 def setting(value: str) -> list[str]:
-    return ["run", "made:20", "--agents", "10", "--steps", "1", "--set", value]
+    return ["run", "synthetic:20", "--agents", "10", "--steps", "1", "--set", value]
 
 
 Case = tuple[list[str], dict[str, str | bytes], str]
-RUN = ["run", "made:20", "--agents", "10", "--steps", "1"]
+RUN = ["run", "synthetic:20", "--agents", "10", "--steps", "1"]
 
 COMMANDS: list[Case] = [
     (["runn"], {}, "Did you mean"),
@@ -121,7 +121,7 @@ SETTINGS: list[Case] = [
 SCENARIOS: list[Case] = [
     (["run", "compulsory-votng"], {}, "did you mean 'compulsory-voting'"),
     (["run", "mosaic-man"], {}, "did you mean 'mosaic-main'"),
-    (["run", "made:-5"], {}, "made"),
+    (["run", "synthetic:-5"], {}, "synthetic"),
     (["run", "s"], {"s/note.txt": ""}, "scenario.yaml"),
     (["run", "s"], folder(scenario=""), "an empty"),
     (["run", "s"], folder(scenario="name: x\n"), "posts"),
@@ -182,7 +182,7 @@ OTHER_FILES: list[Case] = [
     ([*RUN, "--out", "f/below"], {"f": "a file"}, "f"),
     ([*RUN, "--set", 'population.file="x\\0y"'], {}, "nothing at"),
     ([*RUN, "--out", "n" * 300], {}, "n" * 50),
-    (["compare", "made:20", "--seeds", "1", "--out", "f"], {"f": "a file"}, "f"),
+    (["compare", "synthetic:20", "--seeds", "1", "--out", "f"], {"f": "a file"}, "f"),
 ]  # fmt: skip
 
 CASES = [*COMMANDS, *SETTINGS, *SCENARIOS, *OTHER_FILES]

@@ -56,4 +56,5 @@ def belief_change_by(run: Reads, groups: pl.DataFrame) -> pl.DataFrame:
     """
     by = ["proposition", "name", "grouping", "group"]
     moves = starts_and_ends(run).join(groups.lazy(), on="agent").group_by(by).agg(moves_of())
-    return moves.pipe(collected, ORDERED).sort(by)
+    first_number = pl.col("group").str.extract(r"^([\d,]+)").str.replace_all(",", "").cast(pl.Int64, strict=False)
+    return moves.pipe(collected, ORDERED).sort(*by[:-1], first_number, "group")

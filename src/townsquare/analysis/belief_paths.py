@@ -44,7 +44,7 @@ def _named(run: Reads, rows: pl.LazyFrame) -> pl.LazyFrame:
 
 
 def crossings(run: Reads) -> pl.DataFrame:
-    """Who changed sides, when and how often. A stance of exactly 0, or that is no number, is no side: it neither
+    """Return who changed sides, when and how often. A stance of exactly 0, or that is no number, is no side: it neither
     crosses nor returns.
 
     Returns

@@ -54,7 +54,7 @@ def analyze(
     only : sequence of str, optional
         Names of measures that give a table; by default all, without those of the trail where the run kept none.
     without : Reads, optional
-        The paired run without moderation, for measures of two runs; these are left out if there is none.
+        The paired run without moderation, for measures of two runs; these are left out if none exists.
 
     Yields
     ------

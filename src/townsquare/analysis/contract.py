@@ -57,10 +57,13 @@ class Reads(Protocol):
 MOST_KEPT = 5_000_000
 """Rows up to which a large table is kept in memory; a larger one is scanned by each measure, for its columns only.
 At this size exposures, beliefs and the trail take some 0.5 GiB together."""
-_READ_ONCE = {"actions": "step agent kind target status reason reasoning", "follows": "step follower followed change"}
+_READ_ONCE = {
+    "actions": "step agent kind target status reason reasoning",
+    "beliefs": "step agent proposition stance confidence",
+    "follows": "step follower followed change",
+}
 _LARGE = {
     "exposures": "step agent rank post root author under verdict note first_seen weight",
-    "beliefs": "step agent proposition stance confidence",
     "trail": "step agent proposition kind rank post amount trust",
 }
 """Columns that measures and pages ask for lazily, of tables that are worth keeping."""
@@ -69,19 +72,21 @@ _LARGE = {
 class CachedRun:
     """A snapshot of a run in which each table is read once: for the many measures of one report.
 
-    Lazy frames are scanned again by each measure, for its columns only; but actions and follows, which most measures
-    read and no recorder keeps in a quick format, are read once, without their texts. Steps that a running simulation
+    Lazy frames are scanned again by each measure, for its columns only; but actions, beliefs and follows, which most
+    measures read, are read once, without their texts. Steps that a running simulation
     commits meanwhile are left out.
 
     Parameters
     ----------
     run : Reads
     large : bool
-        Whether to keep exposures, beliefs and the trail too, if they fit into memory.
+        Whether to keep exposures and the trail too.
     """
 
     def __init__(self, run: Reads, *, large: bool = False) -> None:
         self._run = run
+        self.counts: Mapping[str, int] = getattr(run, "counts", {})
+        self.folder = getattr(run, "folder", None)
         self._light = {**_READ_ONCE, **(_LARGE if large else {})}
         self._answers: dict[str, Any] = {}
         self.settings = run.settings
@@ -104,7 +109,7 @@ class CachedRun:
     def lazy(self, name: str) -> pl.LazyFrame:
         """Return the same, to be collected."""
         rows = self._so_far(name, self._run.lazy(name))
-        if name not in self._light or (name in _LARGE and not self.once(f"fits {name}", lambda: fits(rows))):
+        if name not in self._light or not fits(self, name):
             return rows
         return self.once(f"lazy {name}", lambda: rows.select(self._light[name].split()).pipe(collected)).lazy()
 
@@ -165,7 +170,7 @@ class Measure:
     table : callable, optional
         A tidy frame: an analysis, written as CSV.
     paired : callable, optional
-        A tidy frame of a run beside the paired run without moderation.
+        A tidy frame of a run next to the paired run without moderation.
     title : str
         As tables and figures call it; by default the name in words.
     higher : str
@@ -173,9 +178,11 @@ class Measure:
     undefined : str
         When it is NaN; "" for a number that never is.
     group : str
-        Numbers of one group share a unit and, in figures, an axis; by default each is a group of its own.
+        Numbers of one group share a unit and, in figures, an axis; by default each is a separate group.
     needs_trail : bool
         Whether it reads why beliefs moved, which a run may be told not to record.
+    main : bool
+        Whether short tables and the page of a multiverse show it.
     """
 
     name: str
@@ -191,6 +198,7 @@ class Measure:
     undefined: str = ""
     group: str = ""
     needs_trail: bool = False
+    main: bool = True
 
     @property
     def heading(self) -> str:
@@ -257,9 +265,9 @@ def definition_of(function: Callable[..., pl.DataFrame]) -> str:
     return re.sub(r":\w+:`~?(?:[\w.]*\.)?(\w+)`", r"\1", summary)
 
 
-def fits(rows: pl.LazyFrame) -> bool:
-    """Return whether a large table may be kept in memory."""
-    return int(rows.select(pl.len()).pipe(collected).item()) <= MOST_KEPT
+def fits(run: Reads, name: str) -> bool:
+    """Return whether a table may be kept in memory, going by the counts of a run that has them."""
+    return int(getattr(run, "counts", {}).get(name, 0)) <= MOST_KEPT
 
 
 _DTYPES = {"": pl.Float64, "str": pl.String, "int": pl.Int64, "row": pl.Int32}

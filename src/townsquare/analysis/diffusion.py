@@ -10,27 +10,19 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 import polars as pl
-from scipy import stats
+import scipy
 
 from townsquare.analysis import statistics
 from townsquare.analysis.contract import Reads, columns, once_a_run, row_count
 from townsquare.analysis.posts import VERACITIES, roots
 from townsquare.analysis.reach import exposure_counts
 from townsquare.core.array_types import Int64
+from townsquare.core.documents import bundled_labels
 from townsquare.core.enums import PostKind
 from townsquare.core.schema import Table
 from townsquare.record.query import query_frames
 
-MEASURES = {
-    "reach": "agents",
-    "exposures": "exposures",
-    "shares": "shares",
-    "depth": "links",
-    "breadth": "posts",
-    "structural_virality": "links",
-    "half_reach": "steps",
-    "lifetime": "steps",
-}
+MEASURES: dict[str, str] = bundled_labels("units_of_cascades")
 """Measures of a cascade, with their units."""
 _ESTIMATE = columns("n:int value low high")
 BY_VERACITY = columns("measure:str unit:str veracity:str") | _ESTIMATE | columns("median")
@@ -147,9 +139,9 @@ def veracity_tests(frame: pl.DataFrame) -> pl.DataFrame:
         tests = [float("nan")] * 4
         if min(true.size, false.size) >= 2:
             spread = np.ptp(np.concatenate([true, false])) > 0
-            ks = stats.ks_2samp(false, true)
-            welch = float(stats.ttest_ind(false, true, equal_var=False).pvalue) if spread else float("nan")
-            tests = [welch, float(stats.mannwhitneyu(false, true).pvalue), float(ks.statistic), float(ks.pvalue)]
+            ks = scipy.stats.ks_2samp(false, true)
+            welch = float(scipy.stats.ttest_ind(false, true, equal_var=False).pvalue) if spread else float("nan")
+            tests = [welch, float(scipy.stats.mannwhitneyu(false, true).pvalue), float(ks.statistic), float(ks.pvalue)]
         rows.append((measure, unit, true.size, false.size, *statistics.difference(false, true), *tests))
     table = statistics.with_corrected(statistics.tidy(rows, TESTS), "p_rank")
     return table.rename({"p_rank_corrected": "p_corrected"})
@@ -192,7 +184,7 @@ def mean_by(frame: pl.DataFrame, keys: list[str]) -> pl.DataFrame:
     value = pl.col("value").cast(pl.Float64)
     grouped = frame.group_by(keys).agg(row_count("n"), value.mean().alias("value"), value.std().alias("sd"))
     n = grouped["n"].to_numpy()
-    reach = stats.t.ppf(0.5 + statistics.LEVEL / 2, np.maximum(n - 1, 1)) / np.sqrt(n)
+    reach = statistics.student(np.maximum(n - 1, 1)) / np.sqrt(n)
     half = pl.Series(np.where(n > 1, reach, np.nan)) * grouped["sd"].fill_null(float("nan"))
     return grouped.with_columns(low=pl.col("value") - half, high=pl.col("value") + half).drop("sd")
 

@@ -2,7 +2,7 @@
 
 MOSAIC's figures 3 and 4 show the gap between true and false posts and the mean per post. The gap grows with
 volume alone: a strategy under which everybody does more of everything has the larger gap even if false posts
-gain most. So both levels stand beside it, each divided by the posts of its class injected so far, and so does
+gain most. So both levels stand next to it, each divided by the posts of its class injected so far, and so does
 their ratio.
 """
 

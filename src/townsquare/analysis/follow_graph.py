@@ -141,7 +141,7 @@ def rewired(graph: Any, draws: int, seed: int = 0) -> Iterator[Any]:
 
 
 def against(value: float, null: list[float]) -> tuple[float, float, float, float, float]:
-    """Return a value beside those of null graphs: mean, 2.5 % and 97.5 % of them, distance in their sd, two-sided p.
+    """Return a value next to those of null graphs: mean, 2.5% and 97.5% of them, distance in their sd, two-sided p.
 
     p is the part of null graphs, the value itself counted among them, whose distance from their mean is as large.
     """

@@ -54,7 +54,7 @@ def number_bands(values: np.ndarray, bands: int = BANDS) -> list[str]:
     at = np.searchsorted(cuts, values, side="right")
     starts = np.r_[values.min(), cuts]
     ends = np.r_[cuts - 1, values.max()]
-    words = [f"{low:g} to {high:g}" if low != high else f"{low:g}" for low, high in zip(starts, ends, strict=True)]
+    words = [f"{low:,} to {high:,}" if low != high else f"{low:,}" for low, high in zip(starts, ends, strict=True)]
     return [words[band] for band in at]
 
 

@@ -13,6 +13,7 @@ from townsquare.analysis.beliefs import belief_change, belief_course, names, per
 from townsquare.analysis.contract import Reads, int_sum, once_a_run, row_count, setting
 from townsquare.analysis.posts import accepted
 from townsquare.core import registry
+from townsquare.core.documents import bundled_labels
 from townsquare.core.enums import ActionStatus, Reason, TrailKind
 from townsquare.core.errors import UnknownName
 from townsquare.core.files import bundled_folder
@@ -181,20 +182,7 @@ def diagnostics(run: Reads) -> pl.DataFrame:
     return run.table("steps").filter(pl.col("step") >= 1).select("step", values).sort("step")
 
 
-REASONS = {
-    "disabled": "action not enabled",
-    "not shown": "target not in the feed",
-    "gone": "target was removed",
-    "own": "own post or note",
-    "self": "own account",
-    "repeated": "repeated action",
-    "too long": "text too long",
-    "empty": "empty text or rating",
-    "not following": "author was not followed",
-    "friction": "withdrawn at the prompt",
-    "not examined": "row was not examined",
-    "hidden": "author was blocked",
-}
+REASONS: dict[str, str] = bundled_labels("refusals")
 """What the reasons of :func:`refusals` mean, as pages and commands say it."""
 
 

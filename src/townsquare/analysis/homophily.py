@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 import polars as pl
-from scipy import stats
+import scipy
 
 from townsquare.analysis import statistics
 from townsquare.analysis.beliefs import names, person_beliefs, stances_before
@@ -37,7 +37,7 @@ def homophily(run: Reads) -> pl.DataFrame:
         ``measure`` (of traits ``same``: the share of follows between persons with the same answer, and
         ``assortativity``: Newman's coefficient, 1 if all are; of stances ``assortativity``: the correlation over
         follows of the stances of either end), ``unit``, ``n`` (follows between persons who both have the attribute),
-        ``value``; ``null`` (mean over null graphs of all follows between persons), ``low``, ``high`` (95 % of null
+        ``value``; ``null`` (mean over null graphs of all follows between persons), ``low``, ``high`` (95% of null
         graphs lie between), ``z``, ``p`` (two-sided), ``p_corrected`` (Benjamini and Hochberg over the rows of a
         step and measure), ``draws``.
 
@@ -193,7 +193,7 @@ def _neighbors(follows: FollowGraph, stance: np.ndarray) -> tuple[float, ...]:
     own, near = stance[has], total[has] / count[has]
     if own.size < 4 or np.ptp(own) == 0 or np.ptp(near) == 0:
         return (own.size, *statistics.UNKNOWN, 0.0)
-    test = stats.pearsonr(own, near)
+    test = scipy.stats.pearsonr(own, near)
     ends = test.confidence_interval(statistics.LEVEL)
     return (own.size, float(test.statistic), float(ends.low), float(ends.high), 0.0)
 

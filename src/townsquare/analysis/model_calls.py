@@ -61,7 +61,7 @@ def calls_by_server(run: Reads) -> pl.DataFrame:
 
 
 def tokens_of_turns(run: Reads) -> pl.DataFrame:
-    """How long the prompts of agents were in tokens, and what was truncated or omitted to make them fit.
+    """Return the tokens of agents' prompts, and what was truncated or omitted to make them fit.
 
     Returns
     -------

@@ -118,7 +118,7 @@ def labels(run: Reads) -> pl.DataFrame:
 
 
 def notes_informative(run: Reads) -> bool:
-    """Whether readers could tell true from false at all: the scenario gave some posts another plausibility than 0.5.
+    """Return whether readers could tell true from false posts: some posts have a plausibility other than 0.5.
 
     Without it agents' notes cannot know the truth, and F1 of the community says nothing of the strategy.
     """

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 import polars as pl
-from scipy import stats
+import scipy
 
 from townsquare.analysis import statistics
 from townsquare.analysis.beliefs import names, person_beliefs
@@ -23,6 +23,7 @@ from townsquare.analysis.groups import all_groups, persons
 from townsquare.analysis.moderation import labels
 from townsquare.analysis.posts import CARRIED_LABEL, known_posts, roots
 from townsquare.analysis.reach import reach
+from townsquare.core.documents import bundled_labels
 from townsquare.core.enums import LogKind, Verdict
 from townsquare.core.errors import RecordError
 from townsquare.core.frames import collected
@@ -32,13 +33,7 @@ TIMES = columns("event:str veracity:str steps measure:str unit:str n:int value l
 PAIRED = columns("measure:str unit:str veracity:str n:int without with value low high p_paired p_rank")
 AFFECTED = columns("grouping:str group:str measure:str unit:str n:int value low high")
 CHANGED = AFFECTED | columns("p")
-_PER_POST = {
-    "exposures": "exposures per post",
-    "reach": "agents per post",
-    "engagement": "actions per post",
-    "shares": "shares per post",
-    "likes": "likes per post",
-}
+_PER_POST, _PER_PERSON = bundled_labels("units_per_post"), bundled_labels("units_per_person")
 
 
 def time_to_moderation(run: Reads) -> pl.DataFrame:
@@ -70,7 +65,7 @@ def _happened(after: np.ndarray, watched: np.ndarray) -> list[tuple[float, float
     if not did.any():
         return []
     times = np.where(did, after, watched)
-    survives = stats.ecdf(stats.CensoredData.right_censored(times, ~did)).sf
+    survives = scipy.stats.ecdf(scipy.stats.CensoredData.right_censored(times, ~did)).sf
     happened = np.unique(after[did])
     with warnings.catch_warnings(action="ignore", category=RuntimeWarning):  # undefined once it happened to all
         ends: Any = survives.confidence_interval(statistics.LEVEL, method="log-log")
@@ -96,7 +91,7 @@ def _pair(run: Reads, without: Reads) -> pl.DataFrame:
         raise RecordError(
             "the run without moderation",
             got="none of the same injected posts",
-            allowed="a run of the same scenario and seed, as the arms of a comparison are",
+            allowed="a run of the same scenario and seed, such as another arm",
         )
     return both
 
@@ -148,7 +143,7 @@ def _paired_row(posts: pl.DataFrame, name: str) -> tuple[float, ...]:
     means = (before.mean(), after.mean()) if change.size else (math.nan, math.nan)
     tests = (math.nan, math.nan)
     if change.size >= 2 and np.ptp(change) > 0:
-        tests = (float(stats.ttest_rel(after, before).pvalue), float(stats.wilcoxon(change).pvalue))
+        tests = (float(scipy.stats.ttest_rel(after, before).pvalue), float(scipy.stats.wilcoxon(change).pvalue))
     return (change.size, *map(float, means), *statistics.mean(change), *tests)
 
 
@@ -202,11 +197,11 @@ def moderation_by_group(run: Reads) -> pl.DataFrame:
         person wrote or shared whose root was labeled or taken down at any time).
     """
     per_person = _met(run).join(_own(run), on="agent", how="full", coalesce=True)
-    frame = all_groups(run).join(per_person, on="agent", how="left").with_columns(pl.col(list(_MEETS)).fill_null(0))
+    frame = all_groups(run).join(per_person, on="agent", how="left").with_columns(pl.col([*_PER_PERSON]).fill_null(0))
     frame = frame.sort("grouping", "group", "agent")
     rows = []
     for (grouping, group), members in frame.group_by("grouping", "group", maintain_order=True):
-        for measure, unit in _MEETS.items():
+        for measure, unit in _PER_PERSON.items():
             estimate = statistics.mean(members[measure].to_numpy())
             rows.append((str(grouping), str(group), measure, unit, members.height, *estimate))
     return statistics.tidy(rows, AFFECTED)
@@ -229,7 +224,7 @@ def moderation_effects_by_group(run: Reads, without: Reads) -> pl.DataFrame:
     rows: list[tuple[object, ...]] = []
     for (grouping, group, measure), each in frame.group_by("grouping", "group", "measure", maintain_order=True):
         change = (each["value"] - each["value_without"]).to_numpy()
-        p = float(stats.ttest_1samp(change, 0.0).pvalue) if change.size > 1 and np.ptp(change) > 0 else math.nan
+        p = float(scipy.stats.ttest_1samp(change, 0.0).pvalue) if change.size > 1 and np.ptp(change) > 0 else math.nan
         unit = "stance" if str(measure).startswith("stance:") else "exposures per person"
         rows.append((grouping, group, measure, unit, change.size, *statistics.mean(change), p))
     return statistics.with_corrected(statistics.tidy(rows, CHANGED), by=["measure"])
@@ -244,15 +239,6 @@ def _of_persons(run: Reads) -> pl.DataFrame:
         "agent", ("stance:" + pl.col("name")).alias("measure"), pl.col("stance").alias("value")
     )
     return pl.concat([shown, stances])
-
-
-_MEETS = {
-    "false_exposures": "exposures per person",
-    "true_exposures": "exposures per person",
-    "labeled_exposures": "exposures per person",
-    "own_labeled": "posts per person",
-    "own_removed": "posts per person",
-}
 
 
 def _met(run: Reads) -> pl.DataFrame:

@@ -30,7 +30,7 @@ MOST_DRAWS = 30
 MOST_CHAINS = 300_000
 """Chains of two follows that closure is counted over; of more, those from a sample of accounts."""
 MOST_EXACT = 20_000_000
-"""Betweenness and harmonic centrality look at nodes × follows; above this, a sample of nodes stands for all."""
+"""Betweenness and harmonic centrality look at nodes × follows; above this, a sample of nodes represents all."""
 
 
 def _two_path_closure(graph: Any) -> float:
@@ -90,7 +90,7 @@ def network_over_time(run: Reads) -> pl.DataFrame:
     -------
     DataFrame
         One row per step and measure: ``step`` (int32), ``measure``, ``unit``, ``value``; ``null`` (mean of the null
-        graphs), ``low`` and ``high`` (95 % of them lie between), ``z`` (distance in their sd), ``p`` (two-sided),
+        graphs), ``low`` and ``high`` (95% of them lie between), ``z`` (distance in their sd), ``p`` (two-sided),
         ``draws`` (how many were drawn; 0 where none were, and what degrees alone decide has none). Measures:
         ``accounts``, ``follows``, ``density``, ``largest_component``, ``follower_gini``; ``reciprocity`` (follows that
         are returned), ``clustering`` (transitivity without directions), ``triadic_closure`` (of chains a → b → c those
@@ -183,7 +183,7 @@ def _by_paths(graph: Any, n: int) -> tuple[np.ndarray, np.ndarray]:
 
 
 def by_size(membership: list[int]) -> np.ndarray:
-    """Return numbers of communities anew, 0 for the largest; ties by the smallest member.
+    """Return new numbers of communities, 0 for the largest; ties by the smallest member.
 
     >>> by_size([4, 7, 7, 2]).tolist()
     [1, 0, 0, 2]

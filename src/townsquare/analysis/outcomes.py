@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from importlib.resources import files
@@ -32,7 +32,7 @@ def numbered() -> list[Measure]:
 
 
 def outcomes(run: Reads) -> dict[str, float]:
-    """The outcomes of one run, at its last committed step.
+    """Return the outcomes of one run, at its last committed step.
 
     Returns
     -------
@@ -41,7 +41,9 @@ def outcomes(run: Reads) -> dict[str, float]:
         propositions only, so that all runs of a comparison have the same.
     """
     cached = run if isinstance(run, CachedRun) else CachedRun(run)
-    return {name: value for what in numbered() for name, value in what.numbers(cached).items()}
+    return cached.once(
+        "outcomes", lambda: {name: value for what in numbered() for name, value in what.numbers(cached).items()}
+    )
 
 
 _TABLE = columns("outcome:str title:str value unit:str direction:str definition:str")
@@ -92,6 +94,20 @@ def is_outcome(name: str) -> bool:
         return False
     member = measure(base)
     return member.is_number and bool(dot) == (member.by_proposition is not None)
+
+
+def outcome_names(propositions: Sequence[str]) -> list[str]:
+    """Return the name of every outcome that runs with these propositions have.
+
+    >>> "shift.safe" in outcome_names(["safe"]), "reach_false_mean" in outcome_names([])
+    (True, True)
+    """
+    each = [(what.name, what.by_proposition is not None) for what in numbered()]
+    return [
+        full
+        for name, by in each
+        for full in ([f"{name}.{proposition}" for proposition in propositions] if by else [name])
+    ]
 
 
 def groups() -> dict[str, str]:
@@ -161,12 +177,12 @@ _SOURCES: dict[str, Numbers] = {
 }  # fmt: skip
 
 
-def _measure(name: str, group: str, *, source: str, **words: Any) -> Measure:
+def _measure(name: str, group: str, *, source: str, main: bool = False, **words: Any) -> Measure:
     """Return the measure that the definitions describe; see their first lines."""
     if source in _SOURCES:
-        return Measure(name, group=group, number=partial(_one_of, _SOURCES[source], name), **words)
+        return Measure(name, group=group, number=partial(_one_of, _SOURCES[source], name), main=main, **words)
     stances = partial(_of_beliefs, column=name, at_the_end=source == "last step")
-    return Measure(name, group=group, by_proposition=stances, **words)
+    return Measure(name, group=group, by_proposition=stances, main=main, **words)
 
 
 _DEFINED, _ = read_yaml(DEFINITIONS)

@@ -1,7 +1,7 @@
-"""People beside agents: how alike are the actions of persons and of agents that stand for them?
+"""People compared with agents: how alike are the actions of persons and of agents that represent them?
 
 MOSAIC compares numbers of actions per post with a pooled t-test of two independent samples. The same posts were shown
-to both, and each agent stands for one person: so the pairs are known, and a paired test of either sees much more. A
+to both, and each agent represents one person: so the pairs are known, and a paired test of either sees much more. A
 difference that is not significant is no evidence of likeness; intervals say how large it may be.
 """
 
@@ -12,7 +12,7 @@ from collections.abc import Sequence
 
 import numpy as np
 import polars as pl
-from scipy import stats
+import scipy
 
 from townsquare.analysis import statistics
 from townsquare.analysis.contract import Reads, columns
@@ -60,7 +60,9 @@ def compare_means(
         if name == "paired" and np.ptp(a - b) == 0:
             rows.append((name, *blank))
             continue
-        test = stats.ttest_rel(a, b) if name == "paired" else stats.ttest_ind(a, b, equal_var=name == "pooled")
+        test = (
+            scipy.stats.ttest_rel(a, b) if name == "paired" else scipy.stats.ttest_ind(a, b, equal_var=name == "pooled")
+        )
         ends = test.confidence_interval(statistics.LEVEL)
         low, high = float(ends.low), float(ends.high)
         rows.append((name, float(test.statistic), a.size, b.size, value, low, high, float(test.pvalue)))
@@ -71,7 +73,7 @@ def _permuted(a: np.ndarray, b: np.ndarray, *, paired: bool, seed: int) -> float
     def apart(x: np.ndarray, y: np.ndarray, axis: int) -> np.ndarray:
         return np.asarray(np.mean(x, axis=axis) - np.mean(y, axis=axis))
 
-    test = stats.permutation_test(
+    test = scipy.stats.permutation_test(
         (a, b),
         apart,
         permutation_type="samples" if paired else "independent",
@@ -120,7 +122,7 @@ def people_and_agents(
     posts: Sequence[object],
     actions: Sequence[str],
 ) -> pl.DataFrame:
-    """Return differences between people and the agents that stand for them, per post and per person.
+    """Return differences between people and the agents that represent them, per post and per person.
 
     Parameters
     ----------
@@ -172,7 +174,7 @@ def differences_by_group(
         for action in actions:
             first, second = (counts(frame, "person", members["person"].to_list(), action) for frame in (people, agents))
             apart = first - second
-            p = float(stats.ttest_rel(first, second).pvalue) if apart.size > 1 and np.ptp(apart) > 0 else math.nan
+            p = float(scipy.stats.ttest_rel(first, second).pvalue) if apart.size > 1 and np.ptp(apart) > 0 else math.nan
             rows.append((grouping, group, action, "actions per person", apart.size, *statistics.mean(apart), p))
     return statistics.with_corrected(statistics.tidy(rows, BY_GROUP))
 
@@ -194,8 +196,8 @@ def likeness(
     -------
     DataFrame
         ``measure``: ``overlap`` (person, post and action that both have) and ``same post`` (person and post), each
-        against ``chance``: the mean over 1,000 shuffles of who stands for whom, of which ``low`` and ``high`` hold
-        95 %, and ``p`` the part with as much or more; ``posts`` (rank correlation over posts of actions received);
+        against ``chance``: the mean over 1,000 shuffles of who represents whom, of which ``low`` and ``high`` hold
+        95%, and ``p`` the part with as much or more; ``posts`` (rank correlation over posts of actions received);
         ``inactive people`` and ``inactive agents`` (share without any action, Wilson's interval); ``gini people``
         and ``gini agents`` (of actions per person); ``unit``, ``n``, ``value``.
     """
@@ -214,7 +216,7 @@ def likeness(
         rows.append((measure, "pairs", len(row_of), value, float(low), float(high), float(np.mean(shuffled)), p))
     totals = [_totals(frame, "post", posts) for frame in (people, agents)]
     if all(x.size > 2 and np.ptp(x) > 0 for x in totals):
-        test = stats.spearmanr(totals[0], totals[1])
+        test = scipy.stats.spearmanr(totals[0], totals[1])
         ends = (float(test.statistic), *[math.nan] * 3, float(test.pvalue))
         rows.append(("posts", "rank correlation", len(posts), *ends))
     for name, frame in (("people", people), ("agents", agents)):

@@ -2,7 +2,7 @@
 
 *Polarization* proper is the variance of the distances between all pairs of people (Flache and Macy 2011, "Small worlds
 and cultural polarization", Journal of Mathematical Sociology 35, who take it of pairwise agreement, which is one less
-the distance): 0 when all stand in one place, 1 when two equal camps stand at the two ends, and near 0 again for
+the distance): 0 when all are in one place, 1 when two equal camps are at the two ends, and near 0 again for
 one broad hump, in which everybody is some way from everybody. *Bimodality* (the coefficient of SAS; Pfister,
 Schwarz, Janczyk, Dale and Freeman 2013, Frontiers in Psychology 4:700) asks whether the distribution has two humps,
 however near.
@@ -50,7 +50,7 @@ def pair_variance(stance: pl.Expr) -> pl.Expr:
     1.0
     """
     mean = mean_distance(stance)
-    # Rounding may leave a hair below 0 where all stand in one place.
+    # Rounding may leave a hair below 0 where all are in one place.
     return (2.0 * stance.var(ddof=0) - mean * mean).clip(0.0, None)
 
 

@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 import polars as pl
-from scipy import optimize
+import scipy
 
 from townsquare.analysis.contract import columns
 from townsquare.analysis.statistics import tidy
@@ -29,7 +29,7 @@ FITS = columns("model:str formula:str n:int a b c r2 aic")
 SIZES = columns("model:str x_min n:int n_tail:int alpha low high ks against:str log_ratio p better:str")
 ALTERNATIVES = ("lognormal", "exponential")
 MOST_VALUES = 20_000
-"""Of more sizes than this, that many evenly spaced ones in order stand for all: the search for ``x_min`` fits each."""
+"""Of more sizes than this, that many evenly spaced ones in order represent all: the search for ``x_min`` fits each."""
 
 
 def _power(x: Float, a: float, b: float) -> Float:
@@ -81,7 +81,7 @@ def rank_fits(values: npt.ArrayLike, top: int = 50) -> pl.DataFrame:
         first = (start[0] * y[0], *(start[1:] if model != "logarithm" else (start[1] * y[0],)))
         try:
             with np.errstate(over="ignore", invalid="ignore"):  # on the way to the best curve
-                coefficients, _ = optimize.curve_fit(curve, rank, y, p0=first, maxfev=20_000)
+                coefficients, _ = scipy.optimize.curve_fit(curve, rank, y, p0=first, maxfev=20_000)
         except RuntimeError:  # did not converge
             rows.append((model, formula, y.size, *[math.nan] * 5))
             continue

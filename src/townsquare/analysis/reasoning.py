@@ -196,7 +196,7 @@ def compound(texts: Sequence[str]) -> np.ndarray:
 
 
 Motives = Mapping[str, Sequence[str]]
-"""Words and phrases by motive; ``*`` at the end of a word stands for any ending."""
+"""Words and phrases by motive; ``*`` at the end of a word represents any ending."""
 
 
 def read_motives(path: Path) -> Motives:
@@ -229,7 +229,7 @@ def bundled_motives() -> Motives:
 
 
 def pattern(words: Sequence[str]) -> str:
-    """Return one regular expression for a list: whole words, whatever the case.
+    """Return one regular expression for a list: whole words, regardless of the case.
 
     >>> pattern(["agree*", "well said"])
     '(?i)\\\\b(?:agree\\\\w*|well\\\\ said)\\\\b'

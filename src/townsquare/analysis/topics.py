@@ -13,7 +13,7 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 import polars as pl
-from scipy import stats
+import scipy
 
 from townsquare.analysis import statistics
 from townsquare.analysis.contract import Reads, columns
@@ -215,7 +215,7 @@ def _differ(samples: list[np.ndarray]) -> tuple[float, ...]:
     between = sum(x.size * (x.mean() - every.mean()) ** 2 for x in samples)
     total = float(((every - every.mean()) ** 2).sum())
     with warnings.catch_warnings(action="ignore"):  # of topics whose posts have all the same amount
-        anova, rank = stats.f_oneway(*samples), stats.kruskal(*samples)
+        anova, rank = scipy.stats.f_oneway(*samples), scipy.stats.kruskal(*samples)
     return tuple(map(float, (anova.statistic, anova.pvalue, between / total, rank.statistic, rank.pvalue)))
 
 
@@ -245,7 +245,7 @@ def time_of_posting(run: Reads) -> pl.DataFrame:
         for (since,), posts in frame.group_by("since", maintain_order=True)
     ]
     if frame["since"].n_unique() > 1 and frame["value"].n_unique() > 1:
-        posts = stats.spearmanr(frame["since"].to_numpy(), frame["value"].to_numpy())
+        posts = scipy.stats.spearmanr(frame["since"].to_numpy(), frame["value"].to_numpy())
         ends = (math.nan, math.nan)
         rows.append((None, "spearman", "correlation", frame.height, float(posts.statistic), *ends, float(posts.pvalue)))
     return statistics.tidy(rows, POSTING)

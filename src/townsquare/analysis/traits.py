@@ -11,7 +11,7 @@ import math
 
 import numpy as np
 import polars as pl
-from scipy import stats
+import scipy
 
 from townsquare.analysis import statistics
 from townsquare.analysis.contract import Reads, columns
@@ -138,7 +138,7 @@ def _tested(members: pl.DataFrame) -> tuple[float | int | None, ...]:
     samples = statistics.samples_of(members, "group")
     rank = (math.nan, math.nan)
     if len(samples) >= 2 and np.ptp(np.concatenate(samples)) > 0:
-        tested = stats.kruskal(*samples)
+        tested = scipy.stats.kruskal(*samples)
         rank = (float(tested.statistic), float(tested.pvalue))
     counts = (members.height, members["group"].n_unique(), int(members["least"].sum()), int(members["most"].sum()))
     return (*counts, *statistics.cramers_v(table.to_numpy()), None, *rank, None)

@@ -9,7 +9,7 @@ the share of treated persons among those whom an agent follows, the model
 tells what being treated does, what it does to have everybody one follows treated, and by their sum what it would do to
 treat all rather than none (linear in means: Manski 1993, Review of Economic Studies 60; exposure of neighbors: Aronow
 and Samii 2017, Annals of Applied Statistics 11). Given whom one follows, z and e are as good as random. Intervals are
-robust to unequal variances (HC1); p values come from drawing the assignment anew, which needs no model at all. Effects
+robust to unequal variances (HC1); p values come from drawing the assignment again, which needs no model at all. Effects
 that travel further than one follow are not told apart from chance, and lie outside both.
 """
 
@@ -22,12 +22,13 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 import polars as pl
-from scipy import sparse, stats
+import scipy
 
 from townsquare.analysis.beliefs import names, person_beliefs
 from townsquare.analysis.contract import Reads, columns, setting
 from townsquare.analysis.follow_graph import standing_follows
 from townsquare.analysis.posts import accepted, roots
+from townsquare.analysis.statistics import difference, tidy
 from townsquare.core.actions import ActionKind
 from townsquare.core.array_types import Float
 from townsquare.core.enums import AgentKind
@@ -36,7 +37,7 @@ from townsquare.core.frames import ORDERED, collected
 from townsquare.core.registry import did_you_mean
 
 DRAWS = 499
-"""Assignments drawn anew for a p value; the smallest it can be is 1 / (draws + 1)."""
+"""Re-randomized assignments for a p value; the smallest it can be is 1 / (draws + 1)."""
 FEWEST, MOST_WORK = 99, 100_000_000
 """Draws at least; and follows and persons gone through in all, to which larger runs cut the number of draws."""
 LEAST = 10
@@ -50,14 +51,16 @@ class Assignment:
     """Who got a treatment, and whom they follow.
 
     ``agents`` (n,) persons who were there before it began; ``treated`` (n,) bool; ``follows`` (n, n) sparse 0 and 1,
-    row follows column, as of the step before it began; ``share`` the chance of being assigned.
+    row follows column, as of the step before it began; ``share`` the chance of being assigned; ``start`` its first
+    step.
     """
 
     name: str
     agents: npt.NDArray[np.int32]
     treated: npt.NDArray[np.bool_]
-    follows: sparse.csr_array
+    follows: scipy.sparse.csr_array
     share: float
+    start: int = 1
 
     @property
     def exposure(self) -> Float:
@@ -65,7 +68,7 @@ class Assignment:
         return shares(self.follows, self.treated)
 
 
-def shares(follows: sparse.csr_array, treated: npt.NDArray[np.bool_]) -> Float:
+def shares(follows: scipy.sparse.csr_array, treated: npt.NDArray[np.bool_]) -> Float:
     """Return share of treated ones among those each row follows; NaN where it follows nobody."""
     degree = np.asarray(follows.sum(axis=1), np.float64)
     with np.errstate(invalid="ignore"):
@@ -89,7 +92,7 @@ def assignment(run: Reads, treatment: str | int = 0) -> Assignment:
     agents = there["agent"].to_numpy().astype(np.int32)
     return Assignment(
         str(listed[number]["name"]), agents, there["assigned"].to_numpy().astype(bool),
-        _follows(run, agents, start), float(listed[number]["share"]),
+        _follows(run, agents, start), float(listed[number]["share"]), start,
     )  # fmt: skip
 
 
@@ -106,11 +109,11 @@ def _number(listed: list[Any], treatment: str | int) -> int:
     return called.index(treatment)
 
 
-def _follows(run: Reads, agents: npt.NDArray[np.int32], start: int) -> sparse.csr_array:
+def _follows(run: Reads, agents: npt.NDArray[np.int32], start: int) -> scipy.sparse.csr_array:
     """Return follows among ``agents`` that stood before ``start``."""
     standing = standing_follows(run, start - 1).filter(pl.all_horizontal(pl.col("follower", "followed").is_in(agents)))
     row, column = (np.searchsorted(agents, standing[name].to_numpy()) for name in ("follower", "followed"))
-    return sparse.csr_array((np.ones(row.size), (row, column)), shape=(agents.size, agents.size))
+    return scipy.sparse.csr_array((np.ones(row.size), (row, column)), shape=(agents.size, agents.size))
 
 
 def person_outcomes(run: Reads, since: int = 0) -> pl.DataFrame:
@@ -152,7 +155,7 @@ def treatment_effect(run: Reads, treatment: str | int = 0, draws: int = DRAWS) -
     DataFrame
         One row per outcome and estimate: ``outcome``; ``estimate``: ``difference`` (plain, treated less untreated),
         ``direct``, ``spillover`` (all against none of the followed treated) and ``total``; ``value``, ``low``,
-        ``high`` (95 %), ``p`` (by drawing the assignment anew, of no effect of any kind on anybody), ``persons`` and
+        ``high`` (95%), ``p`` (by drawing the assignment again, of no effect of any kind on anybody), ``persons`` and
         ``treated`` (who count). Empty where a group has under ten persons; without rows of ``direct``, ``spillover``
         and ``total`` where nobody follows anybody.
 
@@ -162,10 +165,8 @@ def treatment_effect(run: Reads, treatment: str | int = 0, draws: int = DRAWS) -
         The run has no such treatment.
     """
     given = assignment(run, treatment)
-    listed = list(setting(run, "treatments", default=()))
-    start = int(listed[_number(listed, treatment)].get("start", 1))
     fewer = max(FEWEST, MOST_WORK // max(1, given.follows.nnz + given.agents.size))
-    return effects_of(given, person_outcomes(run, start - 1), min(draws, fewer))
+    return effects_of(given, person_outcomes(run, given.start - 1), min(draws, fewer))
 
 
 def effects_of(given: Assignment, outcomes: pl.DataFrame, draws: int = DRAWS) -> pl.DataFrame:
@@ -177,7 +178,7 @@ def effects_of(given: Assignment, outcomes: pl.DataFrame, draws: int = DRAWS) ->
     outcomes : DataFrame
         ``agent``, and a float column for each outcome.
     draws : int
-        Assignments drawn anew; 0 for none, and then no p values.
+        Assignments drawn again; 0 for none, and then no p values.
     """
     there = pl.DataFrame({"agent": given.agents}).join(outcomes, on="agent", how="left", maintain_order="left")
     names = [name for name in outcomes.columns if name != "agent"]
@@ -193,13 +194,9 @@ def _effects(given: Assignment, y: Float, draws: int) -> list[dict[str, object]]
     if min(treated, n - treated) < LEAST:
         return []
     counts = {"persons": n, "treated": treated}
-    plain = stats.ttest_ind(y[known & z], y[known & ~z], equal_var=False)
-    bounds = plain.confidence_interval(0.95)
-    value = float(y[known & z].mean() - y[known & ~z].mean())
+    plain = difference(y[known & z], y[known & ~z])
     drawn = _drawn(given, y, known, draws)
-    rows: list[dict[str, object]] = [
-        {"estimate": "difference", "value": value, "low": float(bounds.low), "high": float(bounds.high), **counts}
-    ]
+    rows: list[dict[str, object]] = [{"estimate": "difference", **plain._asdict(), **counts}]
     fit = _fit(y, z, given.exposure, known)
     rows += [{**row, **counts, "persons": int((known & ~np.isnan(given.exposure)).sum())} for row in fit]
     for row in rows:
@@ -213,7 +210,7 @@ def _fit(y: Float, z: npt.NDArray[np.bool_], e: Float, known: npt.NDArray[np.boo
     if use.sum() < 2 * LEAST or np.ptp(e[use]) < 1e-12 or z[use].all() or not z[use].any():
         return []
     coefficients, covariance = _least_squares(_design(z[use], e[use]), y[use])
-    reach = float(stats.t.ppf(0.975, use.sum() - coefficients.size))
+    reach = float(scipy.stats.t.ppf(0.975, use.sum() - coefficients.size))
     rows: list[dict[str, object]] = []
     for name, given in (("direct", (0.0, 1.0, 0.0)), ("spillover", (0.0, 0.0, 1.0)), ("total", (0.0, 1.0, 1.0))):
         contrast = np.array(given)
@@ -236,7 +233,7 @@ def _design(z: npt.NDArray[np.bool_], e: Float) -> Float:
 
 
 def _drawn(given: Assignment, y: Float, known: npt.NDArray[np.bool_], draws: int) -> dict[str, Float]:
-    """Draw every estimate under assignments drawn anew, the outcomes held fixed: what chance alone would give."""
+    """Compute every estimate under re-randomized assignments, with fixed outcomes: what chance alone would give."""
     rng = np.random.default_rng(20)
     linked = np.asarray(given.follows.sum(axis=1)) > 0
     use = known & linked
@@ -268,7 +265,7 @@ def exposure_cells(given: Assignment, outcomes: pl.DataFrame, outcome: str) -> p
     """Return mean outcomes by own treatment and by how many of the followed are treated, without a model.
 
     Each person is weighted by one over the chance that it came into its cell, given whom it follows (Hájek's
-    estimator in Aronow and Samii 2017): who follows few is often in an extreme cell, and must not stand for all.
+    estimator in Aronow and Samii 2017): who follows few is often in an extreme cell, and must not represent all.
 
     Returns
     -------
@@ -281,7 +278,7 @@ def exposure_cells(given: Assignment, outcomes: pl.DataFrame, outcome: str) -> p
     degree = np.asarray(given.follows.sum(axis=1), np.float64)
     least = np.ceil(degree / 2)
     many = given.exposure >= 0.5
-    chance_many = stats.binom.sf(least - 1, degree, given.share)
+    chance_many = scipy.stats.binom.sf(least - 1, degree, given.share)
     use = ~np.isnan(y) & (degree > 0)
     rows = []
     for treated, high in product((False, True), repeat=2):
@@ -290,5 +287,4 @@ def exposure_cells(given: Assignment, outcomes: pl.DataFrame, outcome: str) -> p
         if cell.any():
             followed = "half or more" if high else "under half treated"
             rows.append((treated, followed, int(cell.sum()), float(np.average(y[cell], weights=1 / chance[cell]))))
-    schema = {"treated": pl.Boolean, "followed": pl.String, "persons": pl.Int64, "mean": pl.Float64}
-    return pl.DataFrame(rows, schema=schema, orient="row")
+    return tidy(rows, {"treated": pl.Boolean()} | columns("followed:str persons:int mean"))

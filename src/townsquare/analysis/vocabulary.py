@@ -1,4 +1,4 @@
-"""Which words, names and phrases stand in what agents say, by action and by background.
+"""Which words, names and phrases are in what agents say, by action and by background.
 
 A word is typical of a group when it is used there more than elsewhere by more than chance: log odds with the words of
 all groups as prior, over their standard error (Monroe, Colaresi and Quinn 2008, *Political Analysis* 16). Names are

@@ -1,6 +1,6 @@
 """Arrays as belief rules hand them to compiled kernels.
 
-Numba compiles a kernel anew for every mix of writable and read-only, contiguous and strided arguments. Rules pass
+Numba compiles a kernel again for every mix of writable and read-only, contiguous and strided arguments. Rules pass
 their inputs through here first, so that each kernel is compiled once.
 
 Kernels take these tuples of arrays whole. In a body of ``prange``, a write to a field of a tuple has no effect (Numba

@@ -2,7 +2,7 @@
 
 Source: DeGroot (1974), "Reaching a consensus", J. Am. Stat. Assoc. 69:118; with ``stubbornness`` above 0 the model of
 Friedkin and Johnsen (1990), "Social influence and opinions", J. Math. Sociol. 15:193, whose susceptibility is one
-minus it. What stands for their fixed matrix of influence is the feed of the step, each row counting alike.
+minus it. What represents their fixed matrix of influence is the feed of the step, each row counting alike.
 """
 
 from __future__ import annotations
@@ -32,13 +32,18 @@ SETTINGS = ("weight_on_others", "stubbornness")
 
 
 class Params(MemberParams):
-    """Weights of others and of the starting stance."""
+    """Weights of others and of the initial stance."""
 
     weight_on_others: float = setting(
-        0.1, "weight of the mean of what was shown; the rest is the agent's own", ge=0, le=1, grid=UPTAKE, symbol="w"
+        0.1,
+        "weight of the mean stance shown; the rest is the weight of the agent's own stance",
+        ge=0,
+        le=1,
+        grid=UPTAKE,
+        symbol="w",
     )
     stubbornness: float = setting(
-        0.0, "weight of the starting stance; 0 is DeGroot's model", ge=0, le=1, grid=SHARES, symbol="g"
+        0.0, "weight of the initial stance; 0 is DeGroot's model", ge=0, le=1, grid=SHARES, symbol="g"
     )
 
 

@@ -39,7 +39,7 @@ class Params(MemberParams):
         0.5, "share of the gap to the mean that is closed (mu)", ge=0, le=1, grid=UPTAKE, symbol="mu"
     )
     tolerance: float = setting(
-        0.4, "largest distance of stances that still counts (epsilon)", ge=0, le=2, grid=DISTANCES, symbol="eps"
+        0.4, "maximum distance of stances that count (epsilon)", ge=0, le=2, grid=DISTANCES, symbol="eps"
     )
 
 

@@ -30,7 +30,7 @@ _DTYPES = {column.name: np.dtype(column.dtype) for column in TABLES["trail"].col
 def check_result(
     rule: BeliefRule, before: BeliefState, result: object, first: int = 0, n_posts: int = ANY_POST
 ) -> tuple[BeliefState, Trail]:
-    """Return what ``step`` returned, if it keeps to the contract.
+    """Return what ``step`` returned, if it follows the contract.
 
     Checked: types, shapes and dtypes; stances in [-1, 1] and confidences in [0, 1], none NaN; the start is unchanged;
     the names and dtypes of what else is kept; the stance of a rule in log odds is that of its log odds; rows of the
@@ -76,7 +76,8 @@ def check_state(rule: BeliefRule, before: BeliefState, after: BeliefState, first
         raise _breach(rule, "step changed start", "the stance at birth")
     had, has = _kinds(before), _kinds(after)
     if had != has:
-        got = f"step turned arrays and pairs {had} into {has}"
+        words = [{name: str(dtype) for name, dtype in kinds.items()} for kinds in (had, has)]
+        got = f"step turned arrays and pairs {words[0]} into {words[1]}"
         raise _breach(rule, got, "the names and dtypes that init gave")
 
 
@@ -120,9 +121,9 @@ def _check_log_odds(rule: BeliefRule, state: BeliefState, first: int) -> None:
         raise _breach(rule, f"a stance other than that of its log odds: {value}", "2σ(L) − 1", agent=first + row)
 
 
-def _kinds(state: BeliefState) -> dict[str, str]:
-    arrays = {name: str(array.dtype) for name, array in state.arrays.items()}
-    return arrays | {f"pairs {name}": str(block.value.dtype) for name, block in state.pairs.items()}
+def _kinds(state: BeliefState) -> dict[str, np.dtype[Any]]:
+    arrays = {name: array.dtype for name, array in state.arrays.items()}
+    return arrays | {f"pairs {name}": block.value.dtype for name, block in state.pairs.items()}
 
 
 def _check_trail(
@@ -173,10 +174,10 @@ def _in_unit(rule: BeliefRule, state: BeliefState) -> Float:
 
 @nb.njit(nogil=True, cache=True)
 def first_bad_row(trail: tuple[Array, ...], n_kinds: int, n_posts: int, total: Array, size: Array) -> int:
-    """Return the first row that a trail cannot have, -1 if there is none.
+    """Return the first row that a trail cannot have, -1 if none exists.
 
     ``trail`` are the seven columns of :class:`townsquare.beliefs.contract.Trail`; ``total`` and ``size`` (n, P) get the
-    sum of the amounts, and of their sizes, added. A NaN in ``trust`` stands for none.
+    sum of the amounts, and of their sizes, added. A NaN in ``trust`` represents none.
     """
     agent, proposition, kind, _, post, amount, trust = trail
     for x in range(agent.shape[0]):

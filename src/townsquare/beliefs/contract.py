@@ -142,7 +142,7 @@ def no_holdings(n: int) -> Holdings:
 
 def no_rows(kind: type[Rows], n: int) -> Rows:
     """Return a CSR of ``n`` agents without rows."""
-    return rows_of(kind, np.zeros(n + 1, np.int64), **dict.fromkeys(kind._fields[1:], 0))
+    return kind(np.zeros(n + 1, np.int64), *(np.empty(0, DTYPES[name]) for name in kind._fields[1:]))
 
 
 def rows_of(kind: type[Rows], indptr: Int64, /, **columns: npt.ArrayLike) -> Rows:
@@ -316,8 +316,7 @@ def per_agent(params: MemberParams, n: int, own: Mapping[str, Float] | None = No
     >>> per_agent(Params(), 2, {"pull": np.array([0.5, np.nan])})["pull"].tolist()
     [0.5, 0.1]
     """
-    given = params.model_dump().items()
-    out: dict[str, Any] = {k: np.broadcast_to(v, (n,)) if isinstance(v, float) else v for k, v in given}
+    out: dict[str, Any] = {k: np.broadcast_to(v, (n,)) if isinstance(v, float) else v for k, v in params}
     for name, column in (own or {}).items():
         out[name] = np.where(np.isnan(column), out[name], column)
     return out

@@ -4,7 +4,7 @@
     S = 2 σ(L) − 1 = 2 / (1 + exp(−L)) − 1
 
 p is the polarity (+1 or −1), s the strength in [0, 1], γ the anchoring *a* for seeds and the uptake *u* for the rest.
-exp and log stand in compiled functions only, so that every part of Townsquare gets the same last bit.
+exp and log are in compiled functions only, so that every part of Townsquare gets the same last bit.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ def contribution(polarity: float, strength: float, gamma: float) -> float:
 
 @nb.njit(cache=True, error_model="numpy")
 def stance_at(log_odds: float) -> float:
-    """Return the stance in [-1, 1] that log odds stand for.
+    """Return the stance in [-1, 1] that log odds represent.
 
     >>> stance_at(0.0)
     0.0

@@ -25,12 +25,12 @@ from townsquare.settings.config import MemberParams, setting
 class Factors(MemberParams):
     """The constants of the page on the likes of a root, and whether it is new."""
 
-    novelty_new: float = Field(1.5, ge=0, description="factor of a root at first sight")
-    novelty_repeat: float = Field(0.5, ge=0, description="factor of a root seen before")
+    novelty_new: float = Field(1.5, ge=0, description="weight factor of a root seen for the first time")
+    novelty_repeat: float = Field(0.5, ge=0, description="weight factor of a root seen before")
     social_proof_floor: float = Field(0.3, ge=0, description="social proof of a root without likes")
     social_proof_per_like: float = Field(0.07, ge=0, description="social proof added by each like shown")
     likes_at_most: int | None = Field(
-        None, ge=0, description="likes of a root that count as social proof at most; unset: all of them, as on the page"
+        None, ge=0, description="maximum likes of a root that count as social proof; unset: all, as in SimSwarm"
     )
 
 
@@ -40,12 +40,12 @@ class Params(Factors):
     resistance_floor: float = Field(0.3, gt=0, description="divisor at confidence 0")
     resistance_slope: float = Field(0.7, ge=0, description="added to the divisor at confidence 1")
     pull: float = setting(0.1, "influence rate: share of the gap closed by an influence of 1", ge=0, le=1, grid=UPTAKE)
-    trust_start: float = Field(0.5, ge=0, le=1, description="trust in an author whose credibility is not known")
-    trust_rate: float = Field(0.05, ge=0, le=1, description="step of trust for full agreement is half of this")
+    trust_start: float = Field(0.5, ge=0, le=1, description="initial trust in an author without a credibility")
+    trust_rate: float = Field(0.05, ge=0, le=1, description="twice the increase in trust at full agreement")
     confidence_per_like: float = Field(0.005, ge=0, le=1, description="confidence gained by a like on an own post")
     confidence_per_dislike: float = Field(0.008, ge=0, le=1, description="confidence lost by a dislike on an own post")
     anchor: float = setting(
-        0.0, "stubbornness: share of the gap to the start closed in each step", ge=0, le=1, grid=SHARES
+        0.0, "stubbornness: share of the gap to the initial stance closed in each step", ge=0, le=1, grid=SHARES
     )
     own_pull: float = Field(0.0, ge=0, le=1, description="share of the gap to an own post closed by writing it")
 
@@ -61,7 +61,7 @@ def init(stance: Float, confidence: Float, params: AgentParams) -> BeliefState:
 
 
 def move(state: BeliefState, inputs: BeliefInputs, params: AgentParams, *, bounded: bool) -> tuple[BeliefState, Trail]:
-    """Return one step of either exposure rule; they differ only in how the gains of a step are put together."""
+    """Return one step of either exposure rule; they differ only in how the gains of a step are combined."""
     block, slot = author_trust(state, inputs.exposures, params)
     moved = arrays.unmoved(state, slot.shape[0], inputs.own.post.shape[0])
     rows, own = arrays.columns(Exposed, inputs.exposures), arrays.columns(Own, inputs.own)

@@ -55,7 +55,7 @@ def exposure_step(
 ) -> None:
     """Move n agents with P propositions and m rows: ``trust`` is stepped in place, ``moved`` is written.
 
-    ``slot`` (m,) says where each row's author stands in ``trust``; no two agents share a place. ``table`` (n or 1,)
+    ``slot`` (m,) says where each row's author is in ``trust``; no two agents share a place. ``table`` (n or 1,)
     holds all settings of ``exposure``. Gains add up and are clipped to [-1, 1]; if ``bounded``, they are scaled by
     (1 − e^(−W))/W, W being the sum of the weights, and clipped to the hull of the stance and of what moved it.
     """

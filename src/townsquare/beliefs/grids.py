@@ -2,7 +2,7 @@
 
 A rule names them in its ``Params``: ``setting(0.1, "...", ge=0, le=1, grid=UPTAKE)``. The first setting with a grid, x,
 says how far what is received moves a person; the second, y, how strongly the start is held, or how far off the person
-still listens. What else a rule has stands at its defaults.
+still listens. What else a rule has is at its defaults.
 """
 
 from __future__ import annotations

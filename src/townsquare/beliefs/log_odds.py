@@ -48,25 +48,28 @@ class Params(MemberParams):
     """Uptake, anchoring, and how an agent starts."""
 
     uptake: float = setting(
-        0.40, "u: how far records of later evidence move the log odds", ge=0, grid=UPTAKE, symbol="u", search_to=20.0
+        0.40, "u: uptake, the effect of later evidence on the log odds", ge=0, grid=UPTAKE, symbol="u", search_to=20.0
     )
     anchoring: float = setting(
-        0.70, "a: strength of the starting stance; may exceed 1", ge=0, grid=ANCHORING, symbol="a", search_to=5.0
+        0.70, "a: weight of the initial stance; may exceed 1", ge=0, grid=ANCHORING, symbol="a", search_to=5.0
     )
     confirmation: float = Field(
-        0.0, ge=0, le=1, description="B: a record that agrees when accepted counts with u(1+B), any other with u(1-B)"
+        0.0,
+        ge=0,
+        le=1,
+        description="B: a record that agrees with the stance at acceptance counts with u(1+B), others with u(1-B)",
     )
     start: Literal["stated", "records"] = Field(
-        "stated", description="prior from the drawn stance, or from seed records chosen to meet it"
+        "stated", description="initial belief: a prior from the drawn stance, or seed records that match it"
     )
-    seed_records: int = Field(10, ge=1, description="with `start: records`, seeds of each agent and proposition")
-    prior_scale: float = Field(1.0, gt=0, description="factor on what each seed adds; 1 is Equation 1")
+    seed_records: int = Field(10, ge=1, description="with `start: records`, seed records per agent and proposition")
+    prior_scale: float = Field(1.0, gt=0, description="factor on the contribution of each seed record; 1 is Equation 1")
     stance_margin: float = Field(
         STANCE_MARGIN, gt=0, lt=1, description="with `start: stated`, stances are first clipped to ±(1 − this value)"
     )
     profiles: str = Field(
         "",
-        description="file of profiles (profile, u, a, share), of which each agent draws one for life; unset: all have "
+        description="file of profiles (profile, u, a, share); each agent draws one for the whole run; unset: all have "
         "`uptake` and `anchoring`",
         json_schema_extra={"file": "scenario"},
     )
@@ -92,7 +95,7 @@ def init(stance: Float, confidence: Float, params: AgentParams) -> BeliefState:
 
 
 def step(state: BeliefState, inputs: BeliefInputs, params: AgentParams, rng: StageDraws) -> tuple[BeliefState, Trail]:
-    """Sum the active records anew; the trail is in log odds. Draws nothing."""
+    """Sum the active records again; the trail is in log odds. Draws nothing."""
     strength = inputs.holdings.records.strength
     summed = summed_over(state, inputs, params, strength, strength)
     return moved(state, summed), trail_of(inputs, summed)

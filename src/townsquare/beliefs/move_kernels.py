@@ -21,7 +21,7 @@ def clipped(value: float, low: float, high: float) -> float:
 
 @nb.njit(cache=True, error_model="numpy")
 def anchored(before: float, start: float, anchor: float) -> float:
-    """Return the move toward the starting stance: the share ``anchor`` of the gap."""
+    """Return the move toward the initial stance: the share ``anchor`` of the gap."""
     return anchor * (start - before)
 
 

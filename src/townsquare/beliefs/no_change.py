@@ -8,13 +8,9 @@ from townsquare.core.draws import StageDraws
 from townsquare.settings.config import MemberParams
 
 
-class Params(MemberParams):
-    """No settings."""
-
-
 def step(state: BeliefState, inputs: BeliefInputs, params: AgentParams, rng: StageDraws) -> tuple[BeliefState, Trail]:
     """Return the same state, and no trail."""
     return state, no_trail()
 
 
-RULE = BeliefRule("no_change", frozenset(), Params, start_as_given, step, bounded=True)
+RULE = BeliefRule("no_change", frozenset(), MemberParams, start_as_given, step, bounded=True)

@@ -62,12 +62,14 @@ NEEDS = frozenset({"exposures", "holdings", "claim_exposures"})
 class Params(Factors, log_odds.Params):
     """Settings of ``log_odds``, the constants of SimSwarm, and a switch for each factor."""
 
-    weigh_trust: bool = Field(True, description="strength times trust in who passed it on")
-    weigh_social_proof: bool = Field(True, description="strength times social proof")
-    weigh_novelty: bool = Field(True, description="strength times novelty")
-    weigh_labels: bool = Field(True, description="strength times the label weight of the last exposure to the claim")
-    trust_start: float = Field(0.5, ge=0, le=1, description="trust in an author whose credibility is not known")
-    trust_rate: float = Field(0.05, ge=0, le=1, description="step of trust for full agreement is half of this")
+    weigh_trust: bool = Field(True, description="multiply strength by trust in the account that passed the claim on")
+    weigh_social_proof: bool = Field(True, description="multiply strength by social proof")
+    weigh_novelty: bool = Field(True, description="multiply strength by novelty")
+    weigh_labels: bool = Field(
+        True, description="multiply strength by the label weight of the last exposure to the claim"
+    )
+    trust_start: float = Field(0.5, ge=0, le=1, description="initial trust in an author without a credibility")
+    trust_rate: float = Field(0.05, ge=0, le=1, description="twice the increase in trust at full agreement")
 
 
 def init(stance: Float, confidence: Float, params: AgentParams) -> BeliefState:

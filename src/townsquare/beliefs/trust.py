@@ -26,7 +26,7 @@ def _start(indptr: Int64, credibility: Float, table: Table, out: Float) -> None:
 def author_trust(
     state: BeliefState, exposures: Exposed | ClaimExposures, params: AgentParams
 ) -> tuple[PairBlock, Int64]:
-    """Return a new block that holds every author of the exposures, and where each row's author stands in its ``value``.
+    """Return a new block that holds every author of the exposures, and where each row's author is in its ``value``.
 
     Authors that the agent never met start at their ``credibility``, or at ``trust_start`` where that is NaN. The
     ``value`` of the new block is the caller's to step; the old block is not touched.
@@ -56,7 +56,7 @@ def learn_trust(trust: Float, slot: Int64, exposures: Exposed, stance: Float, pa
     trust : float64
         In [0, 1], by pair of agent and author.
     slot : (m,) int64
-        Where each row's author stands in ``trust``.
+        Where each row's author is in ``trust``.
     exposures : Exposed
         Rows of m stances shown.
     stance : (n, P) float64

@@ -71,6 +71,11 @@ def _called(words: list[str]) -> int:
 
     from townsquare.cli.app import app
 
+    if words[:1] == ["sweep"] and any(word.split("=")[0] == "--over" for word in words):
+        complain(
+            "`sweep --over` is now `debate sweep --vary`; the old name still works, but use the new one", kind="note"
+        )
+        words = ["debate", *words]
     try:
         with private_umask():
             code = app(words, exit_on_error=False, print_error=False, result_action="return_value")

@@ -80,13 +80,15 @@ def interview(
 
 def _spans(run: Run, text: str) -> list[int]:
     """Return the numbers of agents from ``3,R_038,40-49``."""
+    from townsquare.analysis.verbs import agent_number
+
     numbers: list[int] = []
     for part in map(str.strip, text.split(",")):
         first, _, last = part.partition("-")
         if first.isdecimal() and last.isdecimal() and int(last) - int(first) <= 1_000_000:
             numbers += range(int(first), int(last) + 1)
         else:
-            numbers.append(options.agent_number(run, part, "--agents"))
+            numbers.append(agent_number(run, part, "--agents"))
     return sorted(set(numbers))
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING, Annotated, Any
 
 from cyclopts import Parameter
@@ -37,44 +38,47 @@ def attribute(
     every
         Print all groups, not only the largest.
     """
-    from townsquare.analysis.beliefs import of_proposition
-    from townsquare.analysis.causes.attribution import attribution, attribution_error
+    from townsquare.analysis.beliefs import of_proposition, statements
+    from townsquare.analysis.causes.attribution import attribution_error
     from townsquare.analysis.causes.contributions import changes
+    from townsquare.analysis.verbs import agent_number
+    from townsquare.analysis.verbs import attribute as attributed
     from townsquare.record.run import Run
 
     run = Run.open(folder)
-    person = None if agent is None else options.agent_number(run, agent)
-    groups = of_proposition(run, attribution(run, by, person), proposition)
+    person = None if agent is None else agent_number(run, agent)
+    groups = attributed(run, by=by, agent=person, proposition=proposition)
     moved = of_proposition(run, changes(run), proposition)
     moved = moved if person is None else moved.filter(moved["agent"] == person)
-    apart = attribution_error(run)
+    apart, texts = attribution_error(run), statements(run)
     if as_json:
         return show_json({"by": by, "agent": person, "largest_difference": apart, "groups": groups.to_dicts()})
     for name, part in groups.group_by("name", maintain_order=True):
         here = moved.filter(moved["proposition"] == part["proposition"][0])
-        _show(str(name[0]), by, part, here, every=every)
+        _show(texts[str(name[0])], by, part, here, every=every)
     if not groups.height:
         print("No contributions: no belief changed.")
+    print("Movement is the sum of the sizes of all contributions, so that opposite ones do not cancel.")
     print(f"Contributions sum to each person's recorded change (largest difference {apart:.1e}).")
     print("Contributions are what the belief rule counted, not causal effects: see `townsquare counterfactual`.")
     return 0
 
 
-def _show(name: str, by: str, part: pl.DataFrame, moved: pl.DataFrame, *, every: bool) -> None:
-    listed = part if every else part.head(LARGEST)
+def _show(statement: str, by: str, part: pl.DataFrame, moved: pl.DataFrame, *, every: bool) -> None:
+    listed, total = part if every else part.head(LARGEST), float(part["gross"].sum()) or math.nan
     rows: list[tuple[Any, ...]] = [
-        (_key(row), _what(row), row["rows"], row["per_person"], row["gross"]) for row in listed.to_dicts()
+        (_key(row), _what(row), row["rows"], row["per_person"], row["gross"] / total) for row in listed.to_dicts()
     ]
-    rest, sums = part.tail(part.height - listed.height), ("per_person", "gross")
+    rest = part.tail(part.height - listed.height)
     if rest.height:
-        rows.append(("", f"{rest.height} more", None, *(rest[name].sum() for name in sums)))
-    rows.append(("", "sum", None, *(part[name].sum() for name in sums)))
+        rows.append(("", f"{rest.height} more", None, rest["per_person"].sum(), float(rest["gross"].sum()) / total))
+    rows.append(("", "sum", None, part["per_person"].sum(), 1.0))
     mean = float(sum(moved["change"].to_list()) / max(1, moved.height))
     rows.append(("", "recorded change", None, mean, None))
     many = f"mean over {moved.height} people" if moved.height != 1 else "one person"
     show(
-        f"Contributions to the change in stance: {name} ({many})", rows, (str, by, ""), (known(number), "trail rows"),
-        (exact, "mean change"), (known("{:.4f}".format), "sum of |contributions|"),
+        f"Contributions to the change in stance on “{statement}” ({many})", rows, (str, by, ""),
+        (known(number), "trail rows"), (exact, "mean change"), (known("{:.1%}".format), "share of all movement"),
     )  # fmt: skip
 
 

@@ -7,24 +7,14 @@ from typing import TYPE_CHECKING
 
 from townsquare.cli import options
 from townsquare.cli.console import answer, digits, picked, show, show_json
+from townsquare.core.documents import bundled_labels
 
 if TYPE_CHECKING:
     from townsquare.humans.judges.judge_report import JudgeReport
 
 
 DIGITS = 3
-MEASURES = (
-    ("extraction", "finds a claim", "0.970"),
-    ("exact_one", "exactly one", "0.770"),
-    ("over_split", "several", "0.200"),
-    ("false_claims", "off topic", ""),
-    ("strongest_accuracy", "strongest claim: accuracy", "0.969"),
-    ("strongest_f1", "its macro F1", "0.969"),
-    ("accuracy", "whole text: accuracy", ""),
-    ("macro_f1", "macro F1", ""),
-    ("pearson", "strength r", "0.720"),
-    ("spearman", "rho", ""),
-)
+MEASURES = tuple((name, title, paper) for name, (title, paper) in bundled_labels("judge_scores").items())
 """Measures by name, with their titles and the numbers of the paper."""
 BY_TOPIC = ("n", "extraction", "exact_one", "accuracy", "macro_f1", "pearson", "spearman")
 
@@ -66,7 +56,7 @@ def judge(
 
     if (file is None) == (sample is None):
         got = "neither" if file is None else "both"
-        raise SettingError("FILE or --sample", got=got, allowed="one of the two")
+        raise SettingError("FILE or --sample", got=got, allowed="only one of the two")
     if sample is not None:
         return _write_sample(sample, out or sample / "to-label.csv", texts, seed or 0, as_json=as_json)
     assert file is not None

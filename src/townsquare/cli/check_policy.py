@@ -1,4 +1,4 @@
-"""``townsquare check policy``: the statistical policy beside the people of a study."""
+"""``townsquare check policy``: the statistical policy compared with the people of a study."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ def _show(report: PolicyReport) -> None:
     whole = [name for name in report.compared if name not in parts]
 
     def listed(title: str, sets: list[str], cell: Callable[[Compared], Any], format_: Format, *more: str) -> None:
-        """One row per measure, one column a set of actions, after what people did if there is ``more``."""
+        """Return one row per measure and one column per set of actions, after that of people if there is ``more``."""
         people = [[report.people[m.name]] if more else [] for m in MEASURES]
         rows = [
             (m.title, *own, *(cell(report.compared[name][m.name]) for name in sets))

@@ -3,37 +3,28 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 from cyclopts import Parameter
 
 from townsquare.cli import options, places
-from townsquare.cli.console import complain, console, number, picked, show_table, signed
+from townsquare.cli.console import complain, number, picked, show, show_answer, signed
 from townsquare.cli.multiverse import show_multiverse
 from townsquare.cli.places import OutputLocation
 from townsquare.cli.progress import show_study
 from townsquare.cli.signals import OrderToEnd
-from townsquare.core.text_table import Table
 
 if TYPE_CHECKING:
-    import polars as pl
-
+    from townsquare.experiments.answer import Answer
     from townsquare.experiments.comparison import Experiment
     from townsquare.experiments.execution import ExecutionTargets
     from townsquare.settings.layers import Layer
 
 VARY = "A setting and its values, such as moderation.strategy=none,hybrid; repeat for all combinations."
 Vary = Annotated[list[str] | None, Parameter(help=VARY)]
-LOW = 0.05
-GAP = 2  # characters between the columns of a table
-HEADLINES = frozenset((
-    "engagement_true_per_post", "engagement_false_per_post", "reach_true_mean", "reach_false_mean", "precision",
-    "recall", "f1", "true_labeled", "true_removed", "false_removed", "shift", "absolute_shift", "accuracy",
-    "accuracy_shift",
-))  # fmt: skip
-"""Outcomes that a comparison prints without being asked, beside those of other packages; by the part before a dot."""
 
 
 def compare(
@@ -48,7 +39,9 @@ def compare(
     placed: places.Placed = places.PLACED,
     no_copy: options.NoCopy = False,
     shown: options.Shown = options.SHOWN,
+    outcome: str | None = None,
     every: Annotated[bool, Parameter(name="--all")] = False,
+    brief: bool = False,
 ) -> int:
     """Run every combination of varied settings with every seed, and compare each arm with the first.
 
@@ -62,44 +55,80 @@ def compare(
         With --multiverse: a modeling choice and its values, such as feed.ranker=recent,random.
     seeds
         Seeds: a number (10), a list (3,5,8) or a range (1-20).
+    outcome
+        The primary outcome, such as reach_false_mean; default: that of the scenario.
     every
-        Print all outcomes, not only the main ones.
+        Print all outcomes, not only the primary one.
+    brief
+        Print the answer without a table.
     """
-    from townsquare.cli.calls import show_servers_of
-    from townsquare.experiments import comparison
-    from townsquare.experiments.arms import arms_of
-    from townsquare.experiments.cluster.ray_cluster import checked_place
-    from townsquare.experiments.manifest import FILE
     from townsquare.experiments.multiverse import FILE as MULTIVERSE
-    from townsquare.scenario.load import load_scenario
-    from townsquare.scenario.settings import resolve_with_scenario
-    from townsquare.simulation.scenario_copy import left_out
 
-    options.at_least("--workers", placed.workers)
     layers, origins = sized.layers(target)
-    base = resolve_with_scenario(*layers, origins=origins)
     contrast = options.varied(vary or [])
     choices = _choices(across, set(contrast), layers, multiverse=multiverse)
-    by_setting = {**choices, **contrast}
-    if base.config.model.name != "none" or any(key.startswith("model") for key in by_setting):
-        show_servers_of(resolve_with_scenario(*layers, arm.changes, origins=origins) for arm in arms_of(by_setting))
-    stem = f"compare-{Path(base.config.scenario).stem}"
-    with places.output_location(placed.out, stem, (FILE, MULTIVERSE)) as location, OrderToEnd() as order:
-        server = placed.address(location.named)
-        targets = comparison.ExecutionTargets(checked_place(placed.on), location.store, server, with_copy=not no_copy)
-        too_large = "" if no_copy or placed.record else left_out(load_scenario(base.config.scenario), base)
-        if too_large and not shown.quiet:
-            complain(too_large, kind="note")
-        experiment = _compared(layers, by_setting, seeds, location, shown, placed.workers, targets)
-        if experiment is None:
-            return _stopped(location, order.code)
-        location.bring_settings(experiment.finished)
+
+    def show_it(experiment: Experiment, location: OutputLocation) -> None:
         if multiverse and experiment.finished:
             show_multiverse(experiment, list(choices), list(contrast), location, shown)
         else:
-            _show(experiment, location, shown, every=every)
+            _show(experiment, location, shown, every=every, brief=brief)
         location.send(("report.html", MULTIVERSE))
-    return 1 if experiment.failed else 0
+
+    study = Study("compare", layers, origins, {**choices, **contrast}, seeds, outcome)
+    return study.carry_out(placed, shown, show_it, no_copy=no_copy)
+
+
+class Study(NamedTuple):
+    """Arms and seeds that a command executes."""
+
+    verb: str
+    layers: list[Layer]
+    origins: dict[str, str]
+    vary: dict[str, list[Any]]
+    seeds: str
+    outcome: str | None = None
+    one_at_a_time: bool = False
+
+    def carry_out(
+        self,
+        placed: places.Placed,
+        shown: options.Shown,
+        show_it: Callable[[Experiment, OutputLocation], None],
+        *,
+        no_copy: bool,
+    ) -> int:
+        """Execute all runs, show the result, and return the exit code."""
+        from townsquare.cli.calls import show_servers_of
+        from townsquare.experiments import comparison
+        from townsquare.experiments.arms import arms_of
+        from townsquare.experiments.cluster.ray_cluster import checked_place
+        from townsquare.experiments.manifest import FILE
+        from townsquare.experiments.multiverse import FILE as MULTIVERSE
+        from townsquare.scenario.load import load_scenario
+        from townsquare.scenario.settings import resolve_with_scenario
+        from townsquare.simulation.scenario_copy import left_out
+
+        options.at_least("--workers", placed.workers)
+        base = resolve_with_scenario(*self.layers, origins=self.origins)
+        arms = arms_of(self.vary, one_at_a_time=self.one_at_a_time)
+        if base.config.model.name != "none" or any(key.startswith("model") for key in self.vary):
+            show_servers_of(resolve_with_scenario(*self.layers, arm.changes, origins=self.origins) for arm in arms)
+        stem = f"{self.verb}-{Path(base.config.scenario).stem}"
+        with places.output_location(placed.out, stem, (FILE, MULTIVERSE)) as location, OrderToEnd() as order:
+            server = placed.address(location.named)
+            on, with_copy = checked_place(placed.on), not no_copy
+            targets = comparison.ExecutionTargets(on, location.store, server, with_copy=with_copy)
+            too_large = "" if no_copy or placed.record else left_out(load_scenario(base.config.scenario), base)
+            if too_large and not shown.quiet:
+                complain(too_large, kind="note")
+            how = {"outcome": self.outcome, "one_at_a_time": self.one_at_a_time}
+            experiment = _compared(self.layers, self.vary, self.seeds, location, shown, placed.workers, targets, **how)
+            if experiment is None:
+                return _stopped(location, order.code)
+            location.bring_settings(experiment.finished)
+            show_it(experiment, location)
+        return 1 if experiment.failed else 0
 
 
 def _choices(
@@ -118,7 +147,7 @@ def _choices(
     else:
         choices = {key: values for key, values in choices_for(layers).items() if key not in contrast}
     for key in choices.keys() & contrast:
-        raise SettingError(f"--across {key}", got="also --vary", allowed="one of the two")
+        raise SettingError(f"--across {key}", got="also --vary", allowed="only one of the two")
     return choices
 
 
@@ -145,6 +174,7 @@ def _compared(
     shown: options.Shown,
     workers: int | None = None,
     targets: ExecutionTargets | None = None,
+    **how: Any,
 ) -> Experiment | None:
     """Execute the runs of a comparison, with progress; None if it was interrupted."""
     from townsquare.core.errors import RunsFailed
@@ -153,7 +183,7 @@ def _compared(
     try:
         with shown.progress(0, f"comparing in {location.shown()}") as progress:
             at = partial(show_study, progress, runs="runs")
-            return comparison.compare(layers, vary, seeds, location.folder, workers, at, targets)
+            return comparison.compare(layers, vary, seeds, location.folder, workers, at, targets, **how)
     except KeyboardInterrupt:
         return None
     except RunsFailed:
@@ -172,107 +202,78 @@ def _stopped(location: OutputLocation, code: int) -> int:
     return code
 
 
-def _show(experiment: Experiment, location: OutputLocation, shown: options.Shown, *, every: bool) -> None:
-    from townsquare.pages.report import write_comparison
+def _show(
+    experiment: Experiment, location: OutputLocation, shown: options.Shown, *, every: bool, brief: bool = False
+) -> None:
+    from townsquare.experiments.answer import answer
+    from townsquare.pages.report import Comparison, write_comparison
 
-    page = None
-    if experiment.finished:
-        write_comparison(experiment, location.folder / "report.html")
-        page = location.shown("report.html")
     for error in experiment.errors:
         complain(error, kind="failed")
+    is_compared = any(run.arm == experiment.baseline for run in experiment.finished)
+    made = answer(experiment) if is_compared else None
+    page = None
+    if experiment.finished:
+        compared = experiment if made is None else Comparison.of(experiment, made)
+        write_comparison(compared, location.folder / "report.html")
+        page = location.shown("report.html")
 
     facts = {
         "comparison": location.shown(),
         "report": page,
         "baseline": experiment.baseline,
+        "answer": made.lines if made else [],
+        "primary": experiment.primary,
         "runs": [picked(run, "arm", "seed", "state", "error", "folder") for run in experiment.runs],
         "outcomes": experiment.outcomes,
         "paired": experiment.paired() if experiment.finished else [],
     }
-    if not shown.is_told(location.shown(), facts):
-        _show_tables(experiment, every=every)
-        print(f"comparison  {location.shown()}" + (f"\nreport      {page}" if page else ""))
-
-
-def _show_tables(experiment: Experiment, *, every: bool) -> None:
-    from townsquare.analysis.outcomes import is_outcome
-    from townsquare.core import registry
-
-    if not any(run.arm == experiment.baseline for run in experiment.finished):
-        complain(f"no run of the baseline {experiment.baseline} is finished, so nothing can be compared", kind="note")
+    if shown.is_told(location.shown(), facts):
         return
-    compared = experiment.paired()
-    names = list(dict.fromkeys(compared["outcome"].to_list()))
-    unknown = [name for name in names if not is_outcome(name)]
-    if unknown:
-        complain(f"omitted, because their measures are not installed: {', '.join(unknown)}", kind="note")
-        names = [name for name in names if name not in unknown]
-    bundled = set(registry.bundled("measure")) - HEADLINES
-    selected = [name for name in names if every or name.partition(".")[0] not in bundled]
-    arms = list(dict.fromkeys(compared["arm"].to_list()))
-    _show_outcomes(compared, selected, arms)
-    if len(selected) < len(names):
-        print(f"{len(names) - len(selected)} more outcomes: use --all or see the report.")
-    print(f"Differences from {experiment.baseline}, paired by seed [95% CI]. CIs reflect variation between seeds only.")
-    if len(experiment.seeds) == 1:
-        print("One seed gives no CI; use --seeds 10.")
-    elif (compared["p"] < LOW).any():
-        n_outcomes = compared["outcome"].n_unique()
-        print(f"With {n_outcomes} outcomes, some reach p < {LOW} by chance alone: pre-specify yours.")
-        below = [int((compared[name].fill_nan(None) < LOW).sum()) for name in ("p", "p_holm", "p_fdr")]
-        corrected = f"{below[1]} after Holm's correction, {below[2]} after FDR correction (Benjamini-Hochberg)"
-        print(f"{below[0]} tests have p < {LOW}; {corrected}.")
-
-
-def _show_outcomes(compared: pl.DataFrame, names: list[str], arms: list[str]) -> None:
-    """Means of outcomes by arm, and differences to the baseline.
-
-    A row an outcome and a column an arm, if that fits; for many arms, and for terminals that are not wide, a row an
-    outcome and below it one each arm.
-    """
-    from townsquare.analysis import describe
-
-    wide: list[tuple[str, ...]] = []
-    narrow: list[tuple[str, ...]] = []
-    shorts = [short_arm(arm, arms) for arm in arms]
-    for name in names:
-        rows = {row["arm"]: row for row in compared.filter(compared["outcome"] == name).iter_rows(named=True)}
-        if not any(row["n"] for row in rows.values()):
-            continue
-        what = describe(name)
-        cells = [(number(rows[arm]["mean"]), _difference(rows[arm])) if arm in rows else ("", "") for arm in arms]
-        wide.append((what.title, what.unit, *(mean for mean, _ in cells)))
-        if any(difference for _, difference in cells):
-            wide.append(("", "", *(difference for _, difference in cells)))
-        narrow.append((f"{what.title}, {what.unit}", "", ""))
-        narrow += [(f"· {short}", *pair) for short, pair, arm in zip(shorts, cells, arms, strict=True) if arm in rows]
-    columns = ("outcome", "unit", *shorts)
-    widths = [max(map(len, column)) for column in zip(columns, *wide, strict=True)]
-    if sum(widths) + GAP * len(widths) <= console().width:
-        show_table(Table("", columns, wide, {0, 1}))
+    if made is None:
+        complain(f"no run of the baseline {experiment.baseline} is finished, so nothing can be compared", kind="note")
     else:
-        show_table(Table("", ("outcome", "mean", "difference"), narrow))
+        show_answer(made)
+        if not brief:
+            _show_effects(experiment, made, every=every)
+    print(f"Report: {page}" if page else f"Comparison: {location.shown()}")
 
 
-def short_arm(arm: str, arms: list[str]) -> str:
-    """Return the name of an arm by its values alone, where all arms set the same settings.
+def _show_effects(experiment: Experiment, made: Answer, *, every: bool) -> None:
+    """Print the primary outcome arm by arm, with its course over time; or every outcome."""
+    from townsquare.experiments.courses import bands, sparklines
 
-    >>> short_arm("moderation.strategy=none", ["moderation.strategy=none", "moderation.strategy=hybrid"])
-    'none'
-    >>> short_arm("seed=1, agents=20", ["seed=1, agents=20", "seed=1, agents=30"])
-    '1, 20'
-    """
-    parts = [[part.partition("=") for part in name.split(", ")] for name in arms]
-    keys = {tuple(key for key, _, _ in name) for name in parts}
-    if len(keys) > 1 or not all(equals for name in parts for _, equals, _ in name):
-        return arm
-    return ", ".join(part.partition("=")[2] for part in arm.split(", "))
+    rows = [row for row in made.effects.to_dicts() if every or row["role"] == "primary"]
+    columns = (
+        (number, "mean"), (_signed, "difference"), (str, "95% CI=interval"), (_chance, "p (Holm)=p_holm"),
+        (str, "verdict"),
+    )  # fmt: skip
+    for row in rows:
+        row["interval"] = "" if math.isnan(row["low"]) else f"{signed(row['low'], 3)} to {signed(row['high'], 3)}"
+    if every:
+        show("All outcomes, clearest effects first", rows, (str, "outcome=title", "unit", "arm=label"), *columns)
+        return
+    lines = sparklines(bands(experiment.courses()), made.primary)
+    blank = dict.fromkeys(("difference", "p_holm"), math.nan) | {"interval": "", "verdict": "baseline"}
+    shown = (
+        [{"arm": experiment.baseline, "label": made.baseline, "mean": rows[0]["base"], **blank}, *rows] if rows else []
+    )
+    for row in shown:
+        row["course"] = lines.of_arm.get(row["arm"], "")
+    if shown:
+        show(
+            f"{rows[0]['title']}, {rows[0]['unit']}",
+            shown,
+            (str, "arm=label"),
+            *columns,
+            (str, f"{lines.title}=course"),
+        )
+    print(f"Option --all lists {made.effects.height - len(rows)} rows on other outcomes.")
 
 
-def _difference(row: dict[str, Any]) -> str:
-    difference, low, high = (math.nan if row[name] is None else row[name] for name in ("difference", "low", "high"))
-    if row["note"] == "baseline" or not math.isfinite(difference):
-        return ""
-    interval = f"[{signed(low, 2)}, {signed(high, 2)}]" if math.isfinite(low) else "(no CI)"
-    return f"{signed(difference, 2)} {interval}"
+def _signed(value: float) -> str:
+    return "" if math.isnan(value) else signed(value, 3)
+
+
+def _chance(p: float) -> str:
+    return "" if math.isnan(p) else "<0.001" if p < 0.001 else f"{p:.3f}"

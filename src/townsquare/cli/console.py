@@ -16,6 +16,8 @@ from townsquare.core.text_table import Columns, Format, Table, table
 if TYPE_CHECKING:
     from rich.console import Console
 
+    from townsquare.experiments.answer import Answer
+
 MOST_SHOWN = 5
 """Maximum number of skipped rows that a command lists."""
 PIPE_WIDTH = 160  # characters: a table that goes into a file is not cut to a terminal that is not there
@@ -76,6 +78,12 @@ def answer(facts: Mapping[str, object], *lines: object, as_json: bool) -> int:
     for line in lines:
         print(line)
     return 0
+
+
+def show_answer(answer: Answer) -> None:
+    """Print the answer of a comparison or a run, a sentence a line."""
+    for line in answer.lines:
+        print(("  " if line.startswith("  ") else "") + safe(line))
 
 
 def show(caption: str, rows: Any, *columns: Columns, words: Collection[str] | None = None) -> None:

@@ -40,17 +40,19 @@ def counterfactual(
         With --run: a number of seeds (10), a list (3,5) or a range (1-20).
     """
     from townsquare.analysis.causes.attribution import check_person
+    from townsquare.analysis.verbs import agent_number
     from townsquare.core.errors import SettingError
     from townsquare.experiments.counterfactual import Removal, without
     from townsquare.record.run import Run
 
-    run, removal = Run.open(folder), Removal.parse(leave_out)
+    run = Run.open(folder)
+    removal = Removal.parse(leave_out, run)
     if again:
         return _other_run(run, folder, removal, seeds, out, shown)
     for name, given in (("--seeds", seeds), ("--out", out)):
         if given is not None:
             raise SettingError(name, got=str(given), allowed="with --run")
-    person = None if agent is None else options.agent_number(run, agent)
+    person = None if agent is None else agent_number(run, agent)
     check_person(run, person)
     result, exact = without(run, removal), _agrees(run)
     if shown.as_json:

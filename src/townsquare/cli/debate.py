@@ -1,4 +1,4 @@
-"""``townsquare debate``: hold debates of one kind."""
+"""``townsquare debate``: hold debates of one kind, or of several under settings that vary."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Annotated, Any
 
-from cyclopts import Parameter
+from cyclopts import App, Parameter
 
 from townsquare.cli import options, places
 from townsquare.cli.console import complain, show_table
@@ -44,8 +44,10 @@ class Debated:
 
 
 DEBATED = Debated()
+app = App(name="debate", help="Let two agents debate a proposition and record every turn.")
 
 
+@app.default
 def debate(
     target: Target = None,
     /,
@@ -63,6 +65,39 @@ def debate(
 
     layers = debated.layers(target)
     return hold(layers, arms_of({}), f"debate-{resolve_debates(*layers).bank.name}", placed, 1, shown)
+
+
+@app.command
+def sweep(
+    target: Target = None,
+    /,
+    *,
+    vary: Annotated[list[str] | None, Parameter(name=("--vary", "--over"))] = None,
+    once: options.Once = False,
+    debated: Debated = DEBATED,
+    placed: places.Placed = places.PLACED,
+    shown: options.Shown = options.SHOWN,
+) -> int:
+    """Run debates for every combination of settings: one agent against a fixed opponent, unless `preset` is `pair`.
+
+    Arms whose starts differ by more than `start.tolerance` are refused. To resume a stopped sweep, give the same
+    command with its --out.
+
+    Parameters
+    ----------
+    vary
+        A setting and its values, such as u=0.2,0.4 or topic=austerity,adopt-atheism; repeat for all combinations.
+    """
+    from townsquare.core.errors import SettingError
+    from townsquare.debate.resolve import resolve_debates
+    from townsquare.debate.sweep import arms_over, sweep_layers
+
+    if not vary:
+        raise SettingError("--vary", got="nothing", allowed="a setting and its values, such as u=0.2,0.4,0.6,0.8,1.0")
+    varied = options.varied(vary)
+    layers = sweep_layers(debated.layers(target), varied)
+    name = resolve_debates(*layers).bank.name if "topic" not in varied else "topics"
+    return hold(layers, arms_over(varied, one_at_a_time=once), f"sweep-{name}", placed, None, shown)
 
 
 def hold(

@@ -169,7 +169,7 @@ def _browser() -> Finding:
 
 
 def _kernels() -> Finding:
-    """Compiled kernels are kept beside the package, or in ``NUMBA_CACHE_DIR``."""
+    """Compiled kernels are kept next to the package, or in ``NUMBA_CACHE_DIR``."""
     home = Path(os.environ.get("NUMBA_CACHE_DIR") or Path(__file__).parents[1])
     stored, can_write = sum(1 for _ in home.rglob("*.nbi")), os.access(_nearest(home), os.W_OK)
     text, do = f"{stored} cached in {home}", "python -m townsquare.cli.warm"
@@ -204,7 +204,7 @@ def free_memory() -> int:
 
 
 def _whole_number(path: Path) -> int | None:
-    """Return what a file of one number holds; nothing where there is none."""
+    """Return what a file of one number holds; nothing if none exists."""
     try:
         text = path.read_text(encoding="ascii").strip()
     except (OSError, UnicodeDecodeError):

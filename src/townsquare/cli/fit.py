@@ -1,4 +1,4 @@
-"""``townsquare fit``: fit a belief rule to people, held out, beside its baselines."""
+"""``townsquare fit``: fit a belief rule to people, held out, next to its baselines."""
 
 from __future__ import annotations
 

@@ -21,8 +21,9 @@ def show_multiverse(
     import numpy as np
     import polars as pl
 
+    from townsquare.analysis import describe
     from townsquare.experiments.multiverse import Multiverse, specifications, variance_shares
-    from townsquare.pages.report.multiverse_page import outcomes_shown, write_multiverse
+    from townsquare.pages.report.multiverse_page import finding, outcomes_shown, write_multiverse
 
     made = Multiverse(experiment, tuple(across), tuple(contrast))
     made.save()
@@ -40,6 +41,10 @@ def show_multiverse(
     facts = {"comparison": location.shown(), "report": page, "runs": runs}
     if shown.is_told(location.shown(), facts | {"specifications": _joined(curves), "shares": _joined(shares)}):
         return
+    for curve, share in zip(curves[:1], shares[:1], strict=True):  # the primary outcome
+        for (name, side), part in curve.group_by("outcome", "side", maintain_order=True):
+            what = describe(str(name))
+            print(f"{what.title}, {side}: {finding(part, share.filter(pl.col('side') == side), what)}")
     rows = [
         (name, side, part.height, *np.quantile(part["effect"], (0.5, 0, 1)).tolist(), (part["effect"] > 0).sum(), most)
         for curve, share in zip(curves, shares, strict=True)
@@ -51,7 +56,7 @@ def show_multiverse(
         (digits(3, sign=True), "median", "minimum", "maximum"),
         (str, "universes above 0", "most variance from"),
     )  # fmt: skip
-    print(f"comparison  {location.shown()}\nreport      {page}")
+    print(f"Report: {page}")
 
 
 def _joined(frames: list[pl.DataFrame]) -> list[dict[str, Any]]:

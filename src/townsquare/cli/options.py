@@ -15,7 +15,6 @@ from townsquare.cli.progress import ProgressDisplay, mode
 
 if TYPE_CHECKING:
     from townsquare.record.postgresql.address import Address
-    from townsquare.record.run import Run
     from townsquare.settings.layers import Layer
     from townsquare.settings.resolve import Settings
 
@@ -42,13 +41,14 @@ Sets = Annotated[
     list[str] | None,
     Parameter(name="--set", help="A setting, such as feed.followed=10; repeatable. See `townsquare schema`."),
 ]
+Once = Annotated[bool, Parameter(name="--one-at-a-time", help="Vary one setting at a time, not all combinations.")]
 Replace = Annotated[bool, Parameter(help="Overwrite an existing file.")]
 NoCopy = Annotated[bool, Parameter(help="Do not copy the scenario; the run then needs the original files.")]
 SkipBad = Annotated[bool, Parameter(help="Skip invalid rows and report how many.")]
 SafeCells = Annotated[bool, Parameter(help="CSV: put an apostrophe before texts that look like formulas.")]
 AsJson = Annotated[bool, Parameter(name="--json", help="Print JSON instead of tables.")]
 
-# Groups of options that several commands share: a parameter of such a type stands for the options of its fields.
+# Groups of options that several commands share: a parameter of such a type represents the options of its fields.
 
 
 @Parameter(name="*")
@@ -89,10 +89,10 @@ class Sized:
 
     def layers(self, target: str | None) -> tuple[list[Layer], dict[str, str]]:
         """Return the layers of settings for a target, and the file and line of each setting."""
-        from townsquare.settings.resolve import layers_for
+        from townsquare.settings.resolve import layers_of
 
         seed = getattr(self, "seed", None)  # of SeededSize alone
-        return layers_for(*split_target(target), self.sets or (), agents=self.agents, steps=self.steps, seed=seed)
+        return layers_of(target, self.sets or (), agents=self.agents, steps=self.steps, seed=seed)
 
     def settings(self, target: str | None) -> Settings:
         """Return the settings of a target under these options."""
@@ -129,7 +129,7 @@ class Recorded:
             named = self.record_schema
             return Address.parse(self.record, schema_for(folder) if named is None else checked_schema(named))
         if self.record_schema is not None:
-            raise SettingError("--record-schema", got="without --record", do="say where: --record postgresql://…")
+            raise SettingError("--record-schema", got="without --record", do="add --record postgresql://…")
         return None
 
 
@@ -142,28 +142,6 @@ def at_least(option: str, value: int | None, least: int = 1) -> None:
 
     if value is not None and value < least:
         raise SettingError(option, got=str(value), allowed=f"a whole number of at least {least}")
-
-
-def agent_number(run: Run, given: str, option: str = "--agent") -> int:
-    """Return the number of the agent that a number or a name stands for.
-
-    Raises
-    ------
-    SettingError
-        No agent of the run has this name, or several do, as ``R_038`` of ``R_038/17`` and ``R_038/90``.
-    """
-    from townsquare.analysis.causes.contributions import agent_names
-    from townsquare.core.errors import SettingError
-    from townsquare.core.registry import did_you_mean
-
-    names = dict(agent_names(run).select("name", "agent").drop_nulls().rows())
-    if given.isdecimal() or given in names:  # a number counts rows, even where accounts have numbers for names
-        return int(given) if given.isdecimal() else int(names[given])
-    matches = [name for name in names if name.startswith(f"{given}/")]
-    if len(matches) == 1:
-        return int(names[matches[0]])
-    allowed = ", ".join(matches[:5]) or "the number of an agent" + (", or its name" if names else "")
-    raise SettingError(option, got=repr(given), allowed=allowed, do=did_you_mean(given, list(names)[:10_000]))
 
 
 def words_of(lists: Sequence[str] | None) -> list[str]:
@@ -196,15 +174,3 @@ def varied(texts: Sequence[str], option: str = "--vary") -> dict[str, list[Any]]
             raise SettingError(f"{option} {key}", got="twice", allowed="once, with all its values")
         settings[key] = values
     return settings
-
-
-def split_target(target: str | None) -> tuple[str | None, Path | None]:
-    """Split a target into a scenario (name or path) and a configuration file (YAML or JSON without propositions)."""
-    from townsquare.settings.layers import read_yaml
-
-    path = Path(target) if target else None
-    if path is None or path.suffix.lower() not in (".yaml", ".yml", ".json"):
-        return target, None
-    if path.is_file() and "propositions" in read_yaml(path)[0]:
-        return target, None
-    return None, path

@@ -8,7 +8,6 @@ from typing import Annotated
 from cyclopts import Parameter
 
 from townsquare.cli import options
-from townsquare.cli.compare import HEADLINES, short_arm
 from townsquare.cli.console import digits, number, show, show_json
 
 
@@ -30,7 +29,7 @@ def power(
     folder
         Folder of the pilot comparison.
     outcome
-        An outcome, such as shift.vaccine_safe; repeatable.
+        An outcome, such as shift.vaccine_safe; repeatable. Default: the pilot's primary outcome.
     effect
         Smallest difference to detect, in the outcome's unit; default: the pilot's difference.
     chance
@@ -40,29 +39,29 @@ def power(
     tests
         Number of tests that share the level (Bonferroni).
     """
-    from townsquare.core.former_names import current_name
+    from townsquare.experiments.arms import labels
     from townsquare.experiments.manifest import Experiment
     from townsquare.experiments.power import seeds_needed
+    from townsquare.experiments.primary import check_outcome, suggested
 
     options.at_least("--tests", tests)
     pilot = Experiment.load(folder)
     known = [name for name in pilot.outcomes.columns if name not in ("arm", "seed")]
-    asked = [current_name("measure", name) for name in outcome or ()]
-    names = asked or [name for name in known if name.partition(".")[0] in HEADLINES]
+    names = [check_outcome(name, known) for name in outcome or (pilot.primary or suggested(pilot.outcomes),)]
     needed = seeds_needed(pilot.outcomes, pilot.baseline, names, effect, chance, level / tests)
     if as_json:
         facts = {"power": chance, "level": level / tests, "needed": needed.to_dicts()}
         return show_json({"pilot": str(folder), **facts})
-    arms = [arm.name for arm in pilot.arms]
+    short = labels(pilot.arms)
     show(
         f"Seeds needed for {100 * chance:g}% power: paired t test, two-sided α = {level / tests:.3g}", needed,
-        (str, "outcome"), (lambda arm: short_arm(arm, arms), "arm"), (str, "pairs"),
+        (str, "outcome"), (short.get, "arm"), (str, "pairs"),
         (digits(3, sign=True), "pilot difference=difference"), (digits(3), "SD=sd"),
         (digits(3, sign=True), "effect to detect=effect"),
         (number, "seeds", "cautious seeds=seeds_cautious"),
     )  # fmt: skip
     for (arm, note), part in needed.filter(needed["note"] != "").group_by("arm", "note", maintain_order=True):
-        print(f"{short_arm(str(arm), arms)}: {note} ({', '.join(part['outcome'])})")
+        print(f"{short[str(arm)]}: {note} ({', '.join(part['outcome'])})")
     print("A small pilot estimates the SD poorly: cautious seeds use its upper 80% confidence limit.")
     if effect is None:
         print("Effects are the pilot's, which tend to be too large: set the smallest effect of interest with --effect.")

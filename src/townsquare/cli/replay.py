@@ -12,17 +12,14 @@ def replay(folder: options.Folder, /, *, shown: options.Shown = options.SHOWN) -
 
     Language model answers come only from recorded calls; a request that was not recorded stops the replay.
     """
-    from townsquare.experiments.replay import check_replayable
-    from townsquare.experiments.replay import replay as again
-    from townsquare.experiments.run_folders import check_single, settings_of
+    from townsquare.experiments.run_folders import check_single
+    from townsquare.experiments.verbs import replay as again
     from townsquare.record.run import Run
 
     check_single(folder)
     run = Run.open(folder)
-    check_replayable(run, str(folder))
-    settings = settings_of(run, str(folder))
     with shown.progress(run.last_step, f"replay of {folder}") as progress:
-        compared = again(folder, settings, lambda summary: progress.at(summary.step))
+        compared = again(folder, on_step=lambda summary: progress.at(summary.step))
     if shown.as_json:
         show_json({"event": "result", "run": str(folder), "steps": compared, "content_hash": run.content_hash})
     elif not shown.quiet:

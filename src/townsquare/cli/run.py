@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated
+
+from cyclopts import Parameter
 
 from townsquare.cli import options
-from townsquare.cli.console import complain, number, show
+from townsquare.cli.console import complain, number, show, show_answer
 from townsquare.cli.signals import StopRequest
 
 UNHEALTHY = 3
@@ -31,10 +35,19 @@ def run(
     recorded: options.Recorded = options.RECORDED,
     no_copy: options.NoCopy = False,
     shown: options.Shown = options.SHOWN,
+    every: Annotated[bool, Parameter(name="--all")] = False,
+    no_report: bool = False,
 ) -> int:
     """Simulate a scenario and record everything.
 
     Settings come from defaults, the scenario, a configuration file, the options and --set; later ones win.
+
+    Parameters
+    ----------
+    every
+        Print all outcomes, not only the answer.
+    no_report
+        Write no report.
     """
     from townsquare.experiments.run_folders import check_unused, check_unused_address, folder_for
     from townsquare.experiments.run_notes import facts_of_settings, setting_notes
@@ -54,7 +67,7 @@ def run(
         address = recorded.address(folder)
         if address is not None:
             check_unused_address(address)
-        return _execute(folder, settings, shown, address, with_copy=not no_copy)
+        return _execute(folder, settings, shown, address, with_copy=not no_copy, every=every, with_page=not no_report)
 
 
 def resume(folder: options.Folder, /, *, sets: options.Sets = None, shown: options.Shown = options.SHOWN) -> int:
@@ -82,7 +95,14 @@ def resume(folder: options.Folder, /, *, sets: options.Sets = None, shown: optio
 
 
 def _execute(
-    folder: Path, settings: Settings, shown: options.Shown, address: Address | None = None, *, with_copy: bool = True
+    folder: Path,
+    settings: Settings,
+    shown: options.Shown,
+    address: Address | None = None,
+    *,
+    with_copy: bool = True,
+    every: bool = False,
+    with_page: bool = True,
 ) -> int:
     from townsquare.cli.calls import Calls, show_servers_of
     from townsquare.core.errors import BudgetReached
@@ -117,7 +137,7 @@ def _execute(
         except KeyboardInterrupt:
             complain(_what_is_safe(folder, total), kind="stopped")
             return 128 + (request.signal or 2)
-        _show_result(recorded, folder, shown)
+        _show_result(recorded, folder, shown, every=every, with_page=with_page)
     if recorded.health:
         complain(f"{recorded.health}; see `townsquare inspect`", kind="unhealthy")
         return UNHEALTHY
@@ -133,24 +153,35 @@ def _what_is_safe(folder: Path, total: int) -> str:
     return f"{max(0, Run.open(folder).last_step)} of {total} steps are saved. To resume:\n  townsquare resume {folder}"
 
 
-def _show_result(recorded: Run, folder: Path, shown: options.Shown) -> None:
-    from townsquare.analysis import describe, outcomes
+def _show_result(
+    recorded: Run, folder: Path, shown: options.Shown, *, every: bool = False, with_page: bool = True
+) -> None:
+    from townsquare.analysis import outcomes
+    from townsquare.analysis.contract import CachedRun
     from townsquare.analysis.model_calls import calls_in_short
+    from townsquare.experiments.run_answer import answer_run
     from townsquare.experiments.run_notes import answer_notes, facts_of_run, setting_notes
-    from townsquare.pages.report import write_report
 
     exposures = int(recorded.steps["exposures"].sum())
-    # The report reads every exposure several times: of a large run, only who asks for it waits so long.
-    page = None if exposures > MOST_FOR_REPORT else write_report(recorded, folder / "report.html")
+    # A report of a large run takes long: only who asks for it waits.
+    is_small = exposures <= MOST_FOR_REPORT
+    cached = CachedRun(recorded, large=True)
+    page = None
+    if is_small and with_page:
+        from townsquare.pages.report import write_report
+
+        page = write_report(cached, folder / "report.html")
     if shown.quiet and not shown.as_json:
         print(folder)
         return
-    values = {} if page is None else outcomes(recorded)
+    values = outcomes(cached) if is_small else {}
+    answer = cached.once("answer", lambda: answer_run(cached, values)) if is_small else None
     calls, facts = calls_in_short(recorded), facts_of_run(recorded)
     facts_shown = {
         "run": str(folder),
         "report": None if page is None else str(page),
         "content_hash": recorded.content_hash,
+        "answer": answer.lines if answer else [],
         "outcomes": values,
         "calls": calls,
         "unhealthy": recorded.health,
@@ -158,14 +189,24 @@ def _show_result(recorded: Run, folder: Path, shown: options.Shown) -> None:
     }
     if shown.is_told(folder, facts_shown):
         return
-    if values:
-        rows = [(what.title, value, what.unit) for name, value in values.items() for what in [describe(name)]]
-        show("", rows, (str, "outcome"), (number, "value"), (str, "unit"))
+    if answer is not None:
+        show_answer(answer)
+    if every:
+        _show_outcomes(values)
     if calls:
         asked = f"{calls['asked']:,} calls to a model, {calls['failed']:,} failed"
-        print(f"calls   {asked}; agents missed {calls['silent_agents']:,} turns")
-    for sentence in answer_notes(facts):
-        print(f"note    {sentence}")
-    print(f"run     {folder}")
-    late = f"not written: a report on {exposures:,} exposures takes long; run `townsquare report {folder}`"
-    print(f"report  {late if page is None else page}")
+        print(f"Calls: {asked}; agents missed {calls['silent_agents']:,} turns")
+    why = "" if is_small else f": a report on {exposures:,} exposures takes long"
+    late = f"not written{why}; run `townsquare report {folder}`"
+    print(f"Run: {folder}\nReport: {late if page is None else page}")
+
+
+def _show_outcomes(values: Mapping[str, float]) -> None:
+    """Print every outcome that is defined."""
+    from townsquare.analysis import describe
+
+    defined = [(describe(name), value) for name, value in values.items() if not math.isnan(value)]
+    rows = [(what.title, value, what.unit, what.direction) for what, value in defined]
+    show("", rows, (str, "outcome"), (number, "value"), (str, "unit", "direction"))
+    if len(defined) < len(values):
+        print(f"{len(values) - len(defined)} outcomes are undefined in this run.")

@@ -1,47 +1,69 @@
-"""``townsquare sweep``: debates under settings that vary."""
+"""``townsquare sweep``: a grid of settings, and how outcomes depend on each."""
 
 from __future__ import annotations
 
-from typing import Annotated
-
-from cyclopts import Parameter
+from typing import TYPE_CHECKING
 
 from townsquare.cli import options, places
-from townsquare.cli.debate import DEBATED, Debated, Target, hold
+from townsquare.cli.compare import Study, Vary
+from townsquare.cli.console import complain, number, show
+
+if TYPE_CHECKING:
+    from townsquare.cli.places import OutputLocation
+    from townsquare.experiments.manifest import Experiment
 
 
 def sweep(
-    target: Target = None,
+    target: options.Target = None,
     /,
     *,
-    over: list[str] | None = None,
-    once: Annotated[bool, Parameter(name="--one-at-a-time")] = False,
-    debated: Debated = DEBATED,
+    vary: Vary = None,
+    once: options.Once = False,
+    seeds: str = "1",
+    outcome: str | None = None,
+    sized: options.Sized = options.SIZED,
     placed: places.Placed = places.PLACED,
+    no_copy: options.NoCopy = False,
     shown: options.Shown = options.SHOWN,
 ) -> int:
-    """Run debates for every combination of settings: one agent against a fixed opponent, unless `preset` is `pair`.
+    """Run a grid of settings, and show how the primary outcome depends on each.
 
-    Arms whose starts differ by more than `start.tolerance` are refused. To resume a stopped sweep, give the same
-    command with its --out.
+    To resume a stopped sweep, give the same command with its --out. For debates, see `debate sweep`.
 
     Parameters
     ----------
-    over
-        A setting and its values, such as u=0.2,0.4 or topic=austerity,adopt-atheism; repeat for all combinations.
-    once
-        Vary one setting at a time, not all combinations.
+    seeds
+        Seeds: a number (10), a list (3,5,8) or a range (1-20).
+    outcome
+        The outcome to show, such as reach_false_mean; default: that of the scenario.
     """
     from townsquare.core.errors import SettingError
-    from townsquare.debate.resolve import resolve_debates
-    from townsquare.debate.sweep import arms_over
 
-    if not over:
-        raise SettingError("--over", got="nothing", allowed="a setting and its values, as u=0.2,0.4,0.6,0.8,1.0")
-    varied = options.varied(over, "--over")
-    about_pairs = {"pairing", "con", "opponent", "debater"} & {key.partition(".")[0] for key in varied}
-    preset = {"preset": "pair" if about_pairs else "single"}
-    layers = [preset, *debated.layers(target)]
-    arms = arms_over(varied, one_at_a_time=once)
-    name = resolve_debates(*layers).bank.name if "topic" not in varied else "topics"
-    return hold(layers, arms, f"sweep-{name}", placed, None, shown)
+    if not vary:
+        raise SettingError("--vary", got="nothing", allowed="a setting and its values, such as beliefs.pull=0.001,0.01")
+    layers, origins = sized.layers(target)
+    study = Study("sweep", layers, origins, options.varied(vary), seeds, outcome, once)
+    return study.carry_out(placed, shown, lambda experiment, at: _show(experiment, at, shown), no_copy=no_copy)
+
+
+def _show(experiment: Experiment, location: OutputLocation, shown: options.Shown) -> None:
+    import polars as pl
+
+    from townsquare.analysis import describe
+
+    for error in experiment.errors:
+        complain(error, kind="failed")
+    rows = experiment.table("outcomes")
+    if shown.is_told(location.shown(), {"sweep": location.shown(), "primary": experiment.primary, "outcomes": rows}):
+        return
+    if not rows.height:
+        return
+    name, keys = experiment.primary, list(experiment.vary)
+    value = pl.col(name).fill_nan(None)
+    spread = value.mean().alias("mean"), value.std().alias("sd"), value.count().alias("seeds")
+    means = rows.group_by("arm", *keys, maintain_order=True).agg(*spread)
+    what = describe(name)
+    columns = ((str, *keys), (number, f"mean ({what.unit})=mean", "SD over seeds=sd"), (str, "seeds"))
+    better = "" if what.direction == "neither" else f" ({what.direction})"
+    show(f"{what.title}{better}", means, *columns, words=keys)
+    print(f"All outcomes: townsquare.Experiment.load({location.shown()!r}).table('outcomes')")

@@ -14,11 +14,10 @@ from townsquare.core.errors import SettingError
 
 if TYPE_CHECKING:
     from townsquare.analysis.causes.records import Evidence, HeldRecord
-    from townsquare.analysis.causes.why import Cause, Move, Why
+    from townsquare.analysis.causes.why import Move, Why
 
 LARGEST = 10
 LONGEST_TEXT = 60
-_WORDS = {"anchor": "anchor (pull toward initial stance)", "clip": "clipping to the allowed range", "own": "own posts"}
 
 
 def why(
@@ -43,19 +42,20 @@ def why(
         Recompute the belief without this argument record (log-odds rules).
     """
     from townsquare.analysis.causes.records import evidence, has_records
-    from townsquare.analysis.causes.why import why as explain
+    from townsquare.analysis.verbs import why as explain
     from townsquare.record.run import Run
 
     run = Run.open(folder)
-    person = options.agent_number(run, agent)
-    causes = explain(run, person, step, proposition)
+    causes = explain(run, agent, step=step, proposition=proposition)
     counted = has_records(run) or without_record is not None
-    records = evidence(run, person, step, proposition) if counted else ()
+    records = evidence(run, causes.agent, step, proposition) if counted else ()
     if as_json:
         return show_json(_plain(causes) | (_plain_records(records, without_record) if records else {}))
     if without_record is not None:
         _show_without(records, without_record)
         return 0
+    for sentence in causes.sentences:
+        print(safe(sentence))
     if step is None:
         _show_largest(causes, str(folder))
     for move in () if step is None else causes.moves:
@@ -76,7 +76,7 @@ def _show_move(causes: Why, move: Move) -> None:
     before = "not recorded (joined in this step)" if move.before is None else f"{move.before:+.6f}"
     print(f"Agent {causes.agent}, step {move.step}, {safe(move.proposition)}: {before} -> {move.after:+.6f}")
     if move.causes:
-        rows = [{**asdict(cause), "by": safe(cause.name, 30) or _kind(cause)} for cause in move.causes]
+        rows = [{**asdict(cause), "by": safe(cause.name, 40)} for cause in move.causes]
         show(
             "", rows, (exact, "change=amount"), (str, "by"), (known(digits(3)), "trust"),
             (known(digits(3, sign=True)), "post stance=stance"), (str, "label"), (known(digits(3)), "weight"),
@@ -84,10 +84,6 @@ def _show_move(causes: Why, move: Move) -> None:
             (cut(LONGEST_TEXT), "text"), words=("by", "label", "first seen", "text"),
         )  # fmt: skip
     print(f"{_sum(causes, move)}\n")
-
-
-def _kind(cause: Cause) -> str:
-    return _WORDS.get(cause.kind, cause.kind)
 
 
 def _sum(causes: Why, move: Move) -> str:
@@ -102,16 +98,14 @@ def _sum(causes: Why, move: Move) -> str:
 def _show_largest(causes: Why, folder: str) -> None:
     largest = [move for move in causes.largest(LARGEST) if move.change]
     if not largest:
-        print(f"The beliefs of agent {causes.agent} did not change.")
         return
     rows = [(move.step, move.proposition, move.change, move.before, move.after, _strongest(move)) for move in largest]
     title = f"Largest changes of agent {causes.agent} (rule {causes.rule})"
     columns = (str, "step", "proposition"), (signed, "change", "from", "to"), (str, "main cause")
     show(title, rows, *columns)
-    totals = causes.by_author[:LARGEST]
     show(
-        "Total by author", totals, (str, "author=name", "proposition"), (exact, "total change=amount"),
-        (str, "exposures=rows"),
+        "Largest contributors over all steps", causes.contributors[:LARGEST], (str, "contributor=name", "proposition"),
+        (exact, "total change=amount"), (str, "trail rows=rows"),
     )  # fmt: skip
     unexplained = [move for move in causes.moves if move.agrees is False]
     if unexplained:
@@ -124,7 +118,7 @@ def _show_largest(causes: Why, folder: str) -> None:
 def _strongest(move: Move) -> str:
     if not move.causes:
         return ""
-    return safe(move.causes[0].name or _kind(move.causes[0]), 40)
+    return safe(move.causes[0].name, 40)
 
 
 # The part of `townsquare why` that shows argument records, and a belief without one of them.

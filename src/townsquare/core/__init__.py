@@ -1,1 +1,1 @@
-"""What everything else stands on: draws, schema, tables, files, errors, the registry. Imports nothing else of ours."""
+"""What everything else is on: draws, schema, tables, files, errors, the registry. Imports nothing else of ours."""

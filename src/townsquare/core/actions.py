@@ -33,7 +33,7 @@ from townsquare.core.enums import PostKind, Slot
 class ActionKind(IntEnum):
     """What an agent can do in a step.
 
-    Numbers are below 64 and stand in records: they are never changed, and never used again.
+    Numbers are below 64 and are in records: they are never changed, and never used again.
     """
 
     POST = 0

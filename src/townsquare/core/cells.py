@@ -63,7 +63,7 @@ def number_cell(
 ) -> float:
     """Return a number in [``low``, ``high``], with ``above`` not ``low`` itself.
 
-    ``blank`` stands for an empty cell, which is refused where that is None.
+    ``blank`` represents an empty cell, which is refused where that is None.
     """
     value = record.cells.get(column)
     empty = value is None or (isinstance(value, str) and not value.strip())
@@ -81,7 +81,7 @@ def number_cell(
 
 
 def word_cell(record: Record, column: str, words: Mapping[str, Any]) -> Any:
-    """Return what one of some words, in any case, stands for; "" is among the words if the cell may be empty."""
+    """Return what one of some words, in any case, represents; "" is among the words if the cell may be empty."""
     value = record.cells.get(column)
     word = "" if value is None else str(value).strip().lower()
     if word not in words:
@@ -119,7 +119,7 @@ class Scale:
     values: Mapping[str, Any] = field(default_factory=dict)
 
     def stance(self, record: Record, column: str) -> float:
-        """Return the stance in [-1, 1] that a cell stands for; NaN for an empty one.
+        """Return the stance in [-1, 1] that a cell represents; NaN for an empty one.
 
         >>> six = Scale(1, 6)
         >>> [round(six.stance(Record("row 1", {"x": answer}), "x"), 2) for answer in ("1", "4", "6")]
@@ -224,9 +224,9 @@ class Sheet:
     columns : mapping of str to Column
         Every column that it may have, by name.
     used : dict of str to str
-        Which column of the file stands for which name; a name that the file lacks is missing.
+        Which column of the file represents which name; a name that the file lacks is missing.
     spare : tuple of str
-        Columns of the file that stand for nothing.
+        Columns of the file that represent nothing.
     """
 
     table: Records
@@ -297,7 +297,7 @@ def read_columns(
     groups : sequence of Group
         Those that there may be beside; other names in a group are refused.
     strict : bool
-        Refuse columns that stand for nothing.
+        Refuse columns that represent nothing.
     nothing : str
         What is allowed in a group without names.
     least : str

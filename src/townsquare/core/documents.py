@@ -8,13 +8,14 @@ import re
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import fields, is_dataclass
+from functools import cache
 from pathlib import Path
 from typing import Any
 
 import yaml
 
 from townsquare.core.errors import DataError, TownsquareError
-from townsquare.core.files import MAX_SHOWN, read_text
+from townsquare.core.files import MAX_SHOWN, bundled_folder, read_text
 
 MAX_YAML_BYTES = 16 * 1024 * 1024
 MAX_JSON_BYTES = 64 * 1024 * 1024
@@ -48,6 +49,12 @@ _LONG_NUMBER = re.compile(rf"[0-9]{{{MAX_DIGITS}}}")
 def read_yaml(path: Path, kind: type[TownsquareError] = DataError, limit: int = MAX_YAML_BYTES) -> object:
     """Return the one document of a YAML file of at most ``limit`` bytes; see :func:`parse_yaml`."""
     return parse_yaml(read_text(path, limit, kind), str(path), kind)[0]
+
+
+@cache
+def bundled_labels(section: str) -> dict[str, Any]:
+    """Return a section of ``data/labels.yaml``: what tables, pages and messages call values of one kind."""
+    return dict(read_yaml(bundled_folder() / "labels.yaml")[section])  # type: ignore[index]
 
 
 def parse_yaml(text: str, where: str, kind: type[TownsquareError] = DataError) -> tuple[Any, Lines]:
@@ -110,13 +117,13 @@ class _YamlReader:
         return value
 
     def node(self, event: Any, events: Iterator[Any], path: str | None, depth: int) -> object:
-        """Return the value that begins with an event; ``path`` is what stands before its keys, None inside a list."""
+        """Return the value that begins with an event; ``path`` is what comes before its keys, None inside a list."""
         self.n_values += 1
         if self.n_values > MAX_VALUES:
             do = "put tables into CSV or JSONL files"
             raise self.error(f"over {MAX_VALUES:,} values", event.start_mark, f"at most {MAX_VALUES:,}", do)
         if isinstance(event, yaml.AliasEvent):
-            raise self.error("an alias", event.start_mark, do="write out what it stands for")
+            raise self.error("an alias", event.start_mark, do="write its value instead")
         if event.tag is not None:
             raise self.error(f"the tag {event.tag!r}"[:80], event.start_mark, do="leave it out")
         if isinstance(event, yaml.ScalarEvent):
@@ -207,7 +214,7 @@ def parse_json(text: str, where: str, kind: type[TownsquareError] = DataError) -
         value = json.loads(text, object_pairs_hook=once, parse_int=whole if _LONG_NUMBER.search(text) else None)
     except json.JSONDecodeError as error:
         line = f", line {error.lineno}" if "\n" in text.rstrip("\n") else ""
-        raise kind(f"{where}{line}", got=f"no JSON ({error.msg})", allowed="JSON") from None
+        raise kind(f"{where}{line}", got=f"invalid JSON ({error.msg})", allowed="JSON") from None
     except RecursionError:
         raise too_deep from None
     if text.count("[") + text.count("{") > MAX_DEPTH and _depth_above(value, MAX_DEPTH):

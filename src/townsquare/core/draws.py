@@ -104,6 +104,11 @@ def chain(*words: int) -> int:
     return z
 
 
+@lru_cache(maxsize=4096)
+def _base(seed: int, stage: Stage, step: int, purpose: str) -> U64:
+    return U64(chain(seed, stage, step, text_key(purpose)))
+
+
 @nb.njit(parallel=True, cache=True)
 def _fill_bits(base: U64, agents: npt.NDArray[np.int64], keys: npt.NDArray[U64], out: npt.NDArray[U64]) -> None:
     for i in nb.prange(out.shape[0]):
@@ -138,8 +143,7 @@ class StageDraws:
 
     def base(self, purpose: str, *, lasting: bool = False) -> U64:
         """Return the uint64 that kernels pass to :func:`key2` for ``purpose``."""
-        step = 0 if lasting else self.step
-        return U64(chain(self.seed, int(self.stage), step, text_key(purpose)))
+        return _base(self.seed, self.stage, 0 if lasting else self.step, purpose)
 
     def bits(
         self, purpose: str, agents: npt.ArrayLike, keys: npt.ArrayLike = 0, *, lasting: bool = False

@@ -1,4 +1,4 @@
-"""The enumerations of a run, whose numbers stand in columns of whole numbers."""
+"""The enumerations of a run, whose numbers are in columns of whole numbers."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ class PostStatus(IntEnum):
 
 
 class Slot(IntEnum):
-    """Why a row stands in a feed."""
+    """Why a row is in a feed."""
 
     FOLLOWED = 0
     OTHER = 1
@@ -79,7 +79,7 @@ class Reason(IntEnum):
 
 
 class Rating(IntEnum):
-    """What a reader found a note; -1 stands for no rating."""
+    """What a reader found a note; -1 represents no rating."""
 
     NOT_HELPFUL = 0
     HELPFUL = 1
@@ -99,7 +99,7 @@ class NoteStatus(IntEnum):
 
 
 class Verdict(IntEnum):
-    """A fact-checker's finding; ``NONE`` where there is none."""
+    """A fact-checker's finding; ``NONE`` if none exists."""
 
     NONE = 0
     TRUE = 1

@@ -58,7 +58,7 @@ def find(path: str, folder: Path | None = None) -> Path:
         if is_file(candidate):
             return candidate
     looked = " or ".join(repr(str(candidate)) for candidate in dict.fromkeys(tried))
-    raise DataError(f"file {path!r}", got=f"nothing at {looked}", allowed="a file that is there")
+    raise DataError(f"file {path!r}", got=f"nothing at {looked}", allowed="an existing file")
 
 
 def copy_name(path: str) -> str:
@@ -107,9 +107,9 @@ def read_text(path: Path, limit: int = MAX_BYTES, kind: type[TownsquareError] = 
     except OSError as error:
         raise unreadable(path, error, kind) from None
     except ValueError:
-        raise kind(str(path), got="a name that no file system takes", allowed="the name of a file") from None
+        raise kind(str(path), got="an invalid file name", allowed="the name of a file") from None
     if len(data) > most:
-        raise kind(str(path), got=f"over {most:,} bytes, of {size:,} that it says it has", allowed="a plain file")
+        raise kind(str(path), got=f"more than {most:,} bytes; the file states {size:,}", allowed="a plain file")
     try:
         return data.decode("utf-8-sig")
     except UnicodeDecodeError as error:

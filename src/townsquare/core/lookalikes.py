@@ -42,7 +42,7 @@ def skeleton(name: str) -> str:
 
 
 def lookalike_notices(kind: str, names: Iterable[str], most: int = 5) -> Sequence[str]:
-    """Sentences on names that look alike and stand for different things; at most ``most``, and a count of the others.
+    """Sentences on names that look alike and represent different things; at most ``most``, and a count of the others.
 
     Parameters
     ----------

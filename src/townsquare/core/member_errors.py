@@ -67,10 +67,10 @@ def check_array(
     """Refuse anything but an array of this dtype and shape; None in ``shape`` is any length, ``entry`` what one is."""
     got = type(array).__name__
     if isinstance(array, np.ndarray):
-        got = f"{array.dtype} {array.shape}"
-        wanted = tuple(have if want is None else want for have, want in zip_longest(array.shape, shape))
-        if array.dtype == dtype and array.shape == wanted and array.ndim == len(shape):
+        wanted = zip_longest(array.shape, shape, fillvalue=-1)
+        if array.dtype == dtype and all(want in (None, have) for have, want in wanted):
             return
+        got = f"{array.dtype} {array.shape}"
     lengths = ", ".join("n" if length is None else str(length) for length in shape)
     allowed = f"{np.dtype(dtype)} ({lengths}{',' * (len(shape) == 1)})"
     raise breach(family, name, f"{what} is {got}", f"{allowed}: {entry}" if entry else allowed)

@@ -201,7 +201,7 @@ def _insert(old: PairBlock, query: _Query, new: PairBlock) -> None:
 
 
 def lookup(block: PairBlock, indptr: Int64, keys: Int32) -> Int64:
-    """Return where each queried pair stands in ``block.value``; -1 where it is not there. Shape of ``keys``."""
+    """Return where each queried pair is in ``block.value``; -1 where it is not there. Shape of ``keys``."""
     slot = np.empty(keys.shape[0], np.int64)
     _lookup(block.indptr, block.key, indptr, keys, slot)
     return slot
@@ -226,7 +226,7 @@ def upsert(
     Returns
     -------
     (PairBlock, (m,) int64, (m,) bool)
-        The new block, where each queried pair stands in its ``value``, and whether it was there before.
+        The new block, where each queried pair is in its ``value``, and whether it was there before.
     """
     n, nptr = keys.shape[0], np.zeros_like(block.indptr)
     query = _Query(indptr, keys, start, np.empty(n, np.int64), np.empty(n, np.bool_), np.empty(n, np.int64))
@@ -238,31 +238,30 @@ def upsert(
 
 
 @nb.njit(nogil=True, cache=True)
-def _keep_newest(
-    block: PairBlock,
-    cap: int,
-    base: U64,
-    first: int,
-    post_key: npt.NDArray[U64],
-    nptr: Int64,
-    keep: npt.NDArray[np.bool_],
-) -> None:
-    for i in range(block.indptr.shape[0] - 1):
-        lo, hi = block.indptr[i], block.indptr[i + 1]
-        n = hi - lo
-        nptr[i + 1] = n
-        if n <= cap:
+def _keep_newest(old: PairBlock, cap: int, base: U64, first: int, post_key: npt.NDArray[U64], new: PairBlock) -> None:
+    """Copy what stays: find the age of which a part goes; older pairs all go, and of that age those of small draws."""
+    old_ptr, old_key, old_value = old
+    new_ptr, new_key, new_value = new
+    for i in range(old_ptr.shape[0] - 1):
+        key, value = old_key[old_ptr[i] : old_ptr[i + 1]], old_value[old_ptr[i] : old_ptr[i + 1]]
+        at, excess = new_ptr[i], value.shape[0] - cap
+        if excess <= 0:
+            new_key[at : new_ptr[i + 1]], new_value[at : new_ptr[i + 1]] = key, value
             continue
-        tie = np.empty(n, np.float64)
-        age = np.empty(n, np.float64)
-        for x in range(n):
-            age[x] = block.value[lo + x]
-            tie[x] = float(key2(base, first + i, post_key[block.key[lo + x]]) >> U64(11))
-        by_tie = np.argsort(tie, kind="mergesort")
-        order = by_tie[np.argsort(age[by_tie], kind="mergesort")]
-        for x in range(n - cap):
-            keep[lo + order[x]] = False
-        nptr[i + 1] = cap
+        oldest = value.min()
+        of_age = (value == oldest).sum()
+        while of_age <= excess:
+            excess -= of_age
+            before, oldest = oldest, value.max()
+            for x in range(value.shape[0]):
+                oldest = value[x] if before < value[x] < oldest else oldest
+            of_age = (value == oldest).sum()
+        stays, here = value > oldest, np.flatnonzero(value == oldest)
+        tie = np.empty(of_age, np.uint64)
+        for x in range(of_age):
+            tie[x] = key2(base, first + i, post_key[key[here[x]]]) >> U64(11)
+        stays[here[np.argsort(tie, kind="mergesort")[excess:]]] = True
+        new_key[at : new_ptr[i + 1]], new_value[at : new_ptr[i + 1]] = key[stays], value[stays]
 
 
 def keep_newest(block: PairBlock, cap: int, base: U64, first: int, post_key: npt.NDArray[U64]) -> PairBlock:
@@ -271,13 +270,14 @@ def keep_newest(block: PairBlock, cap: int, base: U64, first: int, post_key: npt
     Used for seen roots, whose value is the step of first sight; pairs of one step go in the order of a keyed draw by
     (agent, key of the post). ``first`` is the row of the block's first agent.
     """
-    if block.indptr.shape[0] < 2 or int(np.diff(block.indptr).max(initial=0)) <= cap:
+    counts = np.diff(block.indptr)
+    if int(counts.max(initial=0)) <= cap:
         return block
-    keep = np.ones(block.key.shape[0], np.bool_)
-    nptr = np.zeros_like(block.indptr)
-    _keep_newest(block, cap, base, first, post_key, nptr, keep)
-    np.cumsum(nptr, out=nptr)
-    return PairBlock(nptr, block.key[keep], block.value[keep])
+    ptr = np.zeros_like(block.indptr)
+    np.cumsum(np.minimum(counts, cap), out=ptr[1:])
+    new = PairBlock(ptr, np.empty(int(ptr[-1]), np.int32), np.empty(int(ptr[-1]), block.value.dtype))
+    _keep_newest(block, cap, base, first, post_key, new)
+    return new
 
 
 class Pairs:
@@ -318,16 +318,8 @@ class Pairs:
             *(np.concatenate(parts) for parts in ([none.indptr, *indptr], [none.key, *key], [none.value, *value]))
         )
 
-    def spans(self) -> Iterator[tuple[int, int, int]]:
-        """Yield (number of the block, first agent, agent after its last)."""
-        yield from spans(self.n_agents)
-
     def __len__(self) -> int:
         return sum(int(block.key.shape[0]) for block in self.blocks)
-
-    @property
-    def nbytes(self) -> int:
-        return sum(sum(part.nbytes for part in block) for block in self.blocks)
 
     def get(self, agent: int, key: int, default: float) -> float:
         """Return one value; slow, not for hot paths."""

@@ -1,6 +1,6 @@
 """Makes files and folders that only the user can read, or the group if the user allows it.
 
-Personas, prompts and replies stand in the record of a run, and home folders of shared machines are often readable.
+Personas, prompts and replies are in the record of a run, and home folders of shared machines are often readable.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ def folder_mode() -> int:
     """Return the mode of new folders: 0700, or 0750 for a group. ``SettingError`` for any other word."""
     share = os.environ.get(SHARE) or "owner"
     if share not in _FOLDER_MODES:
-        raise SettingError(SHARE, got=repr(share)[:80], allowed=", ".join(_FOLDER_MODES), do="set it anew, or unset it")
+        raise SettingError(SHARE, got=repr(share)[:80], allowed=", ".join(_FOLDER_MODES), do="change it, or unset it")
     return _FOLDER_MODES[share]
 
 

@@ -46,7 +46,7 @@ def names_secret(name: str) -> bool:
 
 
 def redacted_value(value: Any) -> Any:
-    """Plain values without those of mappings that stand under the name of a key or a password.
+    """Plain values without those of mappings that are under the name of a key or a password.
 
     >>> redacted_value({"name": "x", "token": "y", "tokens": 3})
     {'name': 'x', 'token': '[hidden]', 'tokens': 3}

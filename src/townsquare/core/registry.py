@@ -54,7 +54,7 @@ def bundled(family: str) -> tuple[str, ...]:
 
 
 def get(family: str, name: str) -> Any:
-    """Return the member ``name`` of ``family``. Where its target is a dict, the member stands there by its name.
+    """Return the member ``name`` of ``family``. Where its target is a dict, the member is there by its name.
 
     Raises
     ------

@@ -2,7 +2,7 @@
 
 Memory that is freed stays with the process while it simulates, to be used again in the next step, by any thread. A step
 of a million agents makes and frees gigabytes of arrays. The C library gives such memory back to the system at once and
-asks for it again, and the system then clears every page of it anew: a third of the time of a step. The memory is asked
+asks for it again, and the system then clears every page of it again: a third of the time of a step. The memory is asked
 for in pages of 2 MB: with those of 4 KB, a fifth of the rest went into finding out where they are.
 """
 

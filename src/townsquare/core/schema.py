@@ -3,7 +3,7 @@
 Everything else follows from that file: the world's columns, the rows that stages return, the SQLite tables
 (``ts_<name>``), the Parquet parts, the content hash, the docs. A column has a dtype, a range and unit, a meaning, and
 marks: ``unhashed``, ``repeats``, ``current``, ``since=3``, ``missing=-1``, ``refines=helpful`` (see :class:`Column`).
-A table may have the mark ``bulky`` (see :class:`Table`).
+A table may have the marks ``bulky`` and ``packed`` (see :class:`Table`).
 
 Sources: MOSAIC appendix D for what a relational record of such a platform holds.
 """
@@ -14,6 +14,7 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from enum import IntEnum
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -37,7 +38,7 @@ class Column:
     rows (a count, a status); it is never recorded and can be rebuilt from those rows.
 
     ``since`` is the version of the record that brought the column. One that came after version 1 is null in older runs,
-    and enters the content hash only in steps in which it holds a value. ``missing`` is the value that stands for null
+    and enters the content hash only in steps in which it holds a value. ``missing`` is the value that represents null
     in rows, outside what the column can mean: declared for whole numbers and texts, NaN for real numbers. A truth value
     has none to spare: declare it as ``i1``, with 1, 0 and -1. Keys of 64 bits (``u8``) have none either.
 
@@ -64,16 +65,17 @@ class Column:
             raise ValueError(f"column {self.name}: columns that came after version 1 have a missing value, others none")
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Table:
-    """One table; ``bulky`` ones are written to Parquet in large runs."""
+    """One table; ``bulky`` ones are written to Parquet in large runs, and ``packed`` ones are packed in others."""
 
     name: str
     meaning: str
     columns: tuple[Column, ...]
     bulky: bool = False
+    packed: bool = False
 
-    @property
+    @cached_property
     def recorded(self) -> tuple[Column, ...]:
         """The columns that a recorder writes."""
         return tuple(column for column in self.columns if not column.current)
@@ -96,7 +98,7 @@ def _read_tables() -> dict[str, Table]:
         name, meaning = line["table"], line["meaning"]
         marks = {mark: value for mark, _, value in (word.partition("=") for word in line["marks"].split())}
         if not line["column"]:
-            tables[name] = Table(name, meaning, (), "bulky" in marks)
+            tables[name] = Table(name, meaning, (), "bulky" in marks, "packed" in marks)
             continue
         missing = marks.get("missing")
         column = Column(
@@ -158,7 +160,8 @@ def rows(table: str, n: int, **columns: object) -> dict[str, npt.NDArray[np.gene
         if column.dtype == "str":
             out[column.name] = [value] * n if isinstance(value, str) else list(value)  # type: ignore[call-overload]
         else:
-            out[column.name] = np.ascontiguousarray(np.broadcast_to(np.asarray(value, dtype=column.dtype), (n,)))
+            array = np.asarray(value, dtype=column.dtype)
+            out[column.name] = np.full(n, array) if array.ndim == 0 else np.ascontiguousarray(array)
         if len(out[column.name]) != n:
             raise ValueError(f"{table}.{column.name}: {len(out[column.name])} values for {n} rows")
     return out

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime, time, timedelta
 from decimal import Decimal
@@ -91,7 +91,7 @@ def read_csv(path: Path) -> Records:
     for at, column in enumerate(columns):
         if not column or first[column] < at:
             got = f"the column {column[:MAX_SHOWN]!r} twice" if column else f"no name for column {at + 1}"
-            raise DataError(f"{path}, line 1", got=got, allowed="a name of its own for each column")
+            raise DataError(f"{path}, line 1", got=got, allowed="a unique name for each column")
     records: list[Record] = []
     for row, line, cells in lines:
         location = f"{path}, row {row} (line {line})"
@@ -170,7 +170,7 @@ def jsonl_objects(path: Path) -> Iterator[tuple[int, dict[str, object]]]:
             raise DataError(location, got=f"more than {MAX_ROWS:,} rows", allowed=f"at most {MAX_ROWS:,} rows")
         value = parse_json(content, location)
         if not isinstance(value, dict):
-            raise DataError(location, got=type(value).__name__, allowed="one JSON object a line")
+            raise DataError(location, got=type(value).__name__, allowed="one JSON object per line")
         yield line, value
 
 
@@ -185,6 +185,16 @@ def spread(location: str, cells: Mapping[Any, object]) -> dict[str, object]:
                 raise DataError(location, got=f"the column {name!r} twice", allowed="each column once")
             out[name] = cell
     return out
+
+
+def records_of(location: str, items: Iterable[tuple[str, object]], part: str) -> Records:
+    """Return records of mappings, each with its place; ``part`` is what messages call a column."""
+    records = []
+    for where, item in items:
+        if not isinstance(item, dict):
+            raise DataError(where, got=repr(item)[:80], allowed="a mapping of column to value")
+        records.append(Record(where, spread(where, item), part))
+    return Records(location, columns_of(records), records)
 
 
 def columns_of(records: list[Record]) -> tuple[str, ...]:
@@ -212,7 +222,7 @@ def read_parquet(path: Path) -> Records:
         frame = pl.read_parquet(path, n_rows=MAX_ROWS + 1)
     except (OSError, pl.exceptions.PolarsError) as error:
         message = " ".join(str(error).split())[:200]
-        raise DataError(str(path), got=f"no Parquet that can be read ({message})", allowed="a Parquet file") from None
+        raise DataError(str(path), got=f"an unreadable Parquet file ({message})", allowed="a Parquet file") from None
     if frame.height > MAX_ROWS:
         raise DataError(str(path), got=f"more than {MAX_ROWS:,} rows", allowed=f"at most {MAX_ROWS:,} rows")
     records = []

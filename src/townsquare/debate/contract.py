@@ -19,7 +19,7 @@ from townsquare.core.array_types import Float
 from townsquare.core.draws import U64, Draws, Stage, uniform_oracle
 from townsquare.core.enums import HoldingChange, Origin
 from townsquare.models.contract import Asker
-from townsquare.settings.base import MemberParams
+from townsquare.settings.base import FamilyMember
 
 
 class Claim(NamedTuple):
@@ -148,7 +148,7 @@ class DebateContext:
 
 
 @dataclass(frozen=True, slots=True)
-class DebateMember:
+class DebateMember(FamilyMember):
     """What the members of all three families have.
 
     Attributes
@@ -163,8 +163,6 @@ class DebateMember:
         ``asks(params)``: whether it asks one under these settings; always, where ``bind`` is there and this is not.
     """
 
-    name: str
-    params: type[MemberParams]
     bind: Callable[[Asker], Any] | None = field(default=None, kw_only=True)
     asks: Callable[[Any], bool] | None = field(default=None, kw_only=True)
 

@@ -30,7 +30,7 @@ FEWEST = 3
 class FittedLine:
     """A straight line fitted to n points: judged = intercept + slope · assigned.
 
-    ``r`` is Pearson's, ``p`` two-sided for no correlation, ``low`` and ``high`` bound the slope's 95 % t interval; NaN
+    ``r`` is Pearson's, ``p`` two-sided for no correlation, ``low`` and ``high`` bound the slope's 95% t interval; NaN
     where they are undefined.
     """
 

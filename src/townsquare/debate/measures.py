@@ -20,7 +20,7 @@ JUDGED_LAST = 3
 
 @dataclass(frozen=True, slots=True)
 class Estimate:
-    """A mean over trials with its 95 % t interval; bounds are NaN for one trial. ``values`` are those of the trials."""
+    """A mean over trials with its 95% t interval; bounds are NaN for one trial. ``values`` are those of the trials."""
 
     mean: float
     low: float
@@ -101,12 +101,14 @@ def judged_course(initial: Float, judged: Float) -> Float:
     (t, 2) float64
         The start, and the mean of the last :data:`JUDGED_LAST` readings; NaN if none of them took a stance.
     """
-    last = judged[:, -JUDGED_LAST:]
-    known = np.isfinite(last)
-    count = known.sum(axis=1)
-    total = np.where(known, last, 0.0).sum(axis=1)
-    end = np.where(count > 0, total / np.maximum(count, 1), np.nan)
-    return np.stack([initial, end], axis=1)
+    return np.stack([initial, known_mean(judged[:, -JUDGED_LAST:], axis=1)], axis=1)
+
+
+def known_mean(values: Float, axis: int) -> Float:
+    """Return means along an axis of the numbers that are known; NaN where none is."""
+    known = np.isfinite(values)
+    count, total = known.sum(axis=axis), np.where(known, values, 0.0).sum(axis=axis)
+    return np.where(count > 0, total / np.maximum(count, 1), np.nan)
 
 
 def steps_between(levels: Float, finals: Float) -> list[tuple[float, float, Estimate]]:

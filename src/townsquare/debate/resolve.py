@@ -9,15 +9,13 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
-from townsquare.beliefs.evidence.bank_files import ArgumentBank, bundled_topics, load_bank
-from townsquare.beliefs.evidence.contract import strengths
+from townsquare.beliefs.evidence.bank_files import ArgumentBank, load_bank
+from townsquare.beliefs.evidence.contract import with_strengths
 from townsquare.core import registry
 from townsquare.core.errors import SettingError, UnknownName
 from townsquare.debate.settings import ALIASES, DECLARED, PRESETS, Choice, Debates
 from townsquare.settings.base import MemberParams
-from townsquare.settings.layers import Layer, merge
+from townsquare.settings.layers import Layer, merge, nested, with_path
 from townsquare.settings.named_files import prompts_digest
 from townsquare.settings.problems import Problem, raise_all
 from townsquare.settings.resolve import check_model, current_version, layers_for
@@ -76,7 +74,7 @@ class ResolvedDebate:
         return out
 
 
-def layers_for_debates(target: str | None, sets: Sequence[str] = (), **flags: object) -> list[Layer]:
+def layers_for_debates(target: str | None, sets: Sequence[str] | Layer = (), **flags: int | None) -> list[Layer]:
     """Return layers from a command line: a topic, a file of arguments, or a configuration file; later ones win.
 
     Raises
@@ -88,16 +86,7 @@ def layers_for_debates(target: str | None, sets: Sequence[str] = (), **flags: ob
     if path.suffix.lower() not in (".yaml", ".yml", ".json"):
         return layers_for(None, None, sets, topic=target, **flags)[0]
     file, *later = layers_for(None, path, sets, **flags)[0]
-    return [_beside(path, file), *later]
-
-
-def _beside(file: Path, values: Layer) -> Layer:
-    """Resolve a file of arguments in a configuration file relative to that file."""
-    topic = values.get("topic")
-    if not isinstance(topic, str) or topic in {known.slug for known in bundled_topics()}:
-        return values
-    path = file.parent / topic
-    return {**values, "topic": str(path)} if path.is_file() else values
+    return [with_path(path, dict(file), "topic"), *later]
 
 
 def resolve_debates(*layers: Layer) -> ResolvedDebate:
@@ -125,8 +114,9 @@ def resolve_debates(*layers: Layer) -> ResolvedDebate:
         choice = Choice(name=settings.evidence.extractor)
         members["extractor"] = _member("extractor", choice, ("evidence", "extractor"))
     sides = {label: 1 if side == "pro" else -1 for label, side in settings.sides.items()}
-    bank = _with_strengths(load_bank(settings.topic, settings.proposition, sides), *members["strength"])
-    return ResolvedDebate(settings, members, bank)
+    bank = load_bank(settings.topic, settings.proposition, sides)
+    strength = with_strengths(bank.strength, bank.text, bank.statement, *members["strength"])
+    return ResolvedDebate(settings, members, replace(bank, strength=strength))
 
 
 def _with_extractor(settings: Debates, members: Mapping[str, Any], *, is_given: bool) -> Debates:
@@ -145,10 +135,7 @@ def _normal(layer: Layer) -> dict[str, Any]:
     """Expand dotted keys, short names, and names of members in a layer."""
     out: dict[str, Any] = {}
     for name, value in layer.items():
-        key, *below = ALIASES.get(str(name), str(name)).split(".")
-        for part in reversed(below):
-            value = {part: value}
-        out = merge(out, {key: value})
+        out = merge(out, nested(ALIASES.get(str(name), str(name)).split("."), value))
     for path in (*MEMBERS.values(), ("model",)):
         section = _at(out, path[:-1])
         if isinstance(section, dict) and isinstance(section.get(path[-1]), str):
@@ -179,13 +166,3 @@ def _member(family: str, choice: Choice, path: Sequence[str]) -> tuple[Any, Memb
         do = f"it needs the package {error.name!r}, which is not installed"
         raise SettingError(".".join(path), got=repr(choice.name), do=do) from None
     return member, _checked(member.params, choice.params, (*path, "params"))
-
-
-def _with_strengths(bank: ArgumentBank, judge: Any, params: MemberParams) -> ArgumentBank:
-    """Fill in the judge's estimates where the file of arguments gives no strength."""
-    at = np.flatnonzero(np.isnan(bank.strength))
-    if not at.size:
-        return bank
-    strength = bank.strength.copy()
-    strength[at] = strengths(judge, [bank.text[k] for k in at], [bank.statement] * at.size, params)
-    return replace(bank, strength=strength)

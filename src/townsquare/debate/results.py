@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import polars as pl
 
+from townsquare.analysis.contract import columns
 from townsquare.core.array_types import Float
 from townsquare.core.errors import UnknownName, WrongVersion
 from townsquare.core.registry import did_you_mean
@@ -107,7 +108,7 @@ class DebateResults:
         Raises
         ------
         WrongVersion
-            Another one stands in its place.
+            Another one is in its place.
         """
         path = self.trial_file(arm, trial)
         if path.is_file() and read_trial(path)["digest"] != arm.digest:
@@ -214,12 +215,9 @@ class DebateResults:
                     yield (arm.name, record["trial"], number), record, turn
 
 
-_KEY = {"arm": pl.String, "trial": pl.Int64, "turn": pl.Int64}
-_TURNS = {
-    **_KEY, "round": pl.Int64, "speaker": pl.String, "text": pl.String,
-    **dict.fromkeys(("pro_before", "con_before", "pro_after", "con_after", "judged"), pl.Float64),
-}  # fmt: skip
-_MOVES = {**_KEY, **dict.fromkeys(("agent", "kind", "claim", "other"), pl.String), "amount": pl.Float64}
+_KEY = columns("arm:str trial:int turn:int")
+_TURNS = _KEY | columns("round:int speaker:str text:str pro_before con_before pro_after con_after judged")
+_MOVES = _KEY | columns("agent:str kind:str claim:str other:str amount")
 
 
 def _text(record: Plain, claim: int) -> str | None:

@@ -15,7 +15,6 @@ import numpy as np
 
 from townsquare.beliefs.equation import contributions, stances_of, start_log_odds, sum_of
 from townsquare.beliefs.evidence.bank_files import ArgumentBank
-from townsquare.beliefs.evidence.conflict import check_theta
 from townsquare.beliefs.evidence.seeds import check_number, choose_seeds
 from townsquare.core.array_types import Int64
 from townsquare.core.draws import U64, Draws, chain, text_key
@@ -109,22 +108,6 @@ def _prior_scale(settings: Debates, bank: ArgumentBank, at: Int64, wanted: float
     return max(1.0, needed / mean) if mean > 0 else 1.0
 
 
-def thresholds(resolved: ResolvedDebate) -> tuple[float, float]:
-    """Return θ and θ_self: as set, else those of the embedder.
-
-    Raises
-    ------
-    SettingError
-        One lies outside (0, 1].
-    """
-    chosen, (embedder, _) = resolved.settings.evidence, resolved.members["embedder"]
-    theta = embedder.theta if chosen.theta is None else chosen.theta
-    theta_self = embedder.theta_self if chosen.theta_self is None else chosen.theta_self
-    check_theta(theta, "evidence.theta")
-    check_theta(theta_self, "evidence.theta_self")
-    return theta, theta_self
-
-
 def check_starts(arms: Mapping[str, ResolvedDebate], trials: Sequence[int]) -> None:
     """Refuse to compare arms whose agents start further apart than the tolerance allows, trial by trial.
 
@@ -146,7 +129,7 @@ def check_starts(arms: Mapping[str, ResolvedDebate], trials: Sequence[int]) -> N
                     f"start of {SIDES[side]} in trial {trial}",
                     got=f"{attained[low]:+.3f} in arm {low} and {attained[high]:+.3f} in arm {high}",
                     allowed=f"stances within start.tolerance = {tolerance:g} of one another",
-                    do="match them by a prior scale (start.prior_scale=meet), change start.seeds,"
+                    do="match them with a prior scale (start.prior_scale=meet), change start.seeds,"
                     " or accept unequal starts with a larger start.tolerance",
                 )
 

@@ -1,4 +1,4 @@
-"""Where trials of debates are kept beside their folder: in a schema of a PostgreSQL server."""
+"""Where trials of debates are kept next to their folder: in a schema of a PostgreSQL server."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _CREATE = f"""
 
 @dataclass(frozen=True, slots=True)
 class TrialStore:
-    """The table of trials on a server; nothing where there is none."""
+    """The table of trials on a server; nothing if none exists."""
 
     address: Address | None = None
     connection: server.Connection | None = None

@@ -15,19 +15,28 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from townsquare.core.arguments import checked
 from townsquare.core.errors import SettingError, TownsquareError
 from townsquare.core.private_files import make_folder
 from townsquare.debate.record import trial_record
-from townsquare.debate.resolve import ResolvedDebate, resolve_debates
+from townsquare.debate.resolve import ResolvedDebate, layers_for_debates, resolve_debates
 from townsquare.debate.results import FILE, DebateArm, DebateResults, TrialResult
-from townsquare.debate.settings import ALIASES
+from townsquare.debate.settings import ALIASES, CON
 from townsquare.debate.start import asks, check_starts, trial_seed
 from townsquare.debate.store import trial_store
 from townsquare.debate.trial import debate
 from townsquare.experiments.arms import Arm, arms_of, check_distinct
 from townsquare.experiments.cluster.ray_cluster import HERE, checked_place
 from townsquare.experiments.cluster.scratch import private_folder
-from townsquare.experiments.execution import ExecutionTargets, Progress, check_folder, execute, locked_folder
+from townsquare.experiments.execution import (
+    ExecutionTargets,
+    Progress,
+    check_folder,
+    check_workers,
+    execute,
+    locked_folder,
+)
+from townsquare.experiments.run_folders import folder_for
 from townsquare.experiments.workers import Report, end_where_main_is_imported
 from townsquare.models.open import model_client
 from townsquare.models.store import FILE as CALLS_FILE
@@ -39,22 +48,76 @@ NOT_OVER = {"seed": "trials have separate draws: use --trials", "trials": "give 
 
 
 def arms_over(over: Mapping[str, Sequence[Any]], *, one_at_a_time: bool = False) -> tuple[Arm, ...]:
-    """Return the arms of a sweep: every combination of the values, or the values of one setting after the other.
+    """Return the arms of a sweep, as :func:`townsquare.experiments.arms.arms_of` does.
 
     Raises
     ------
     SettingError
         A setting has no values or one twice, or is none that arms can differ in.
-
-    >>> [arm.name for arm in arms_over({"u": [0.2, 0.4], "a": [1.0]}, one_at_a_time=True)]
-    ['u=0.2', 'u=0.4', 'a=1.0']
     """
     for key in over:
         if ALIASES.get(key, key) in NOT_OVER:
-            raise SettingError(f"--over {key}", got="a setting that all arms share", do=NOT_OVER[ALIASES.get(key, key)])
-    if not one_at_a_time:
-        return arms_of(over)
-    return tuple(itertools.chain.from_iterable(arms_of({key: values}) for key, values in over.items()))
+            raise SettingError(f"--vary {key}", got="a setting that all arms share", do=NOT_OVER[ALIASES.get(key, key)])
+    return arms_of(over, one_at_a_time=one_at_a_time)
+
+
+def sweep_layers(layers: Sequence[Layer], over: Mapping[str, Sequence[Any]]) -> list[Layer]:
+    """Return the layers of a sweep: one agent against a fixed opponent, unless what varies is about pairs."""
+    about_pairs = {"pairing", CON, "opponent", "debater"} & {key.partition(".")[0] for key in over}
+    return [{"preset": "pair" if about_pairs else "single"}, *layers]
+
+
+@checked
+def run_debate(
+    topic: str | Path | None = None,
+    *,
+    trials: int | None = None,
+    seed: int | None = None,
+    settings: Mapping[str, Any] | None = None,
+    vary: Mapping[str, Sequence[Any]] | None = None,
+    one_at_a_time: bool = False,
+    out: Path | str | None = None,
+    workers: int = 1,
+) -> DebateResults:
+    """Hold debates of two agents, or with ``vary`` a sweep of them, and record every turn with its effect on beliefs.
+
+    Parameters
+    ----------
+    topic : str or Path, optional
+        A bundled topic, a file of arguments, or a configuration file (YAML or JSON).
+    trials : int, optional
+        Debates per arm, at least 1.
+    seed : int, optional
+        Random seed, at least 0.
+    settings : mapping, optional
+        Settings of debates by dotted name, such as ``{"uptake": 0.2}``; see docs/debates.md.
+    vary : mapping of str to list, optional
+        Setting -> its values, such as ``{"u": [0.2, 0.4]}``. Arms are all combinations: of one agent against a fixed
+        opponent, unless ``settings`` say otherwise or ``pairing``, ``con``, ``opponent`` or ``debater`` vary.
+    one_at_a_time : bool
+        Vary one setting after the other, not all combinations.
+    out : Path or str, optional
+        Folder: new, or of the same debates, which are then completed. Default: a new folder under ``runs``.
+    workers : int
+        Number of processes, at least 1; as for :func:`townsquare.compare`.
+
+    Returns
+    -------
+    DebateResults
+        ``measures_frame()`` has one row per arm and measure; failed trials are in ``failed``.
+
+    Raises
+    ------
+    SettingError, UnknownName, DataError
+        Before anything is held.
+    RecordError
+        ``out`` holds other debates, or something else.
+    """
+    layers = layers_for_debates(None if topic is None else str(topic), settings or (), trials=trials, seed=seed)
+    layers = sweep_layers(layers, vary) if vary else layers
+    arms = arms_over(vary or {}, one_at_a_time=one_at_a_time)
+    with folder_for(None if out is None else Path(out), "debate") as folder:
+        return hold_debates(layers, arms, folder, workers)
 
 
 def hold_debates(
@@ -100,6 +163,7 @@ def hold_debates(
     end_where_main_is_imported()
     targets = targets or ExecutionTargets()
     checked_place(targets.on)
+    check_workers(workers)
     resolved = {arm.name: resolve_debates(*layers, arm.changes) for arm in arms}
     check_distinct(resolved)
     numbers = range(1, next(iter(resolved.values())).settings.trials + 1)

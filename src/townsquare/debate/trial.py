@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from townsquare.beliefs.evidence.contract import Embedder, Topics, check_found, strengths
+from townsquare.beliefs.evidence.contract import Embedder, Topics, check_found, with_strengths
 from townsquare.beliefs.evidence.near import Vectors
 from townsquare.core.array_types import Float
 from townsquare.core.draws import Draws
@@ -36,7 +36,7 @@ from townsquare.debate.contract import (
 )
 from townsquare.debate.resolve import ResolvedDebate
 from townsquare.debate.settings import CON, DECLARED, PRO
-from townsquare.debate.start import begin_at, thresholds, trial_seed
+from townsquare.debate.start import begin_at, trial_seed
 from townsquare.models.contract import Asker, bound
 from townsquare.models.prompts.bands import TEN_BINS, ten_bins
 from townsquare.settings.base import MemberParams
@@ -153,7 +153,7 @@ def opening(resolved: ResolvedDebate, trial: int, stance: float) -> str:
     trial : int
         From 1.
     stance : float
-        [-1, 1]; what the speaker is told, whatever the seeds attain.
+        [-1, 1]; what the speaker is told, regardless of the seeds attain.
     """
     running = _begin(resolved, trial)
     running.context.draws = Draws(running.seed, 1)
@@ -175,12 +175,13 @@ def _begin(resolved: ResolvedDebate, trial: int) -> _Debate:
     context = DebateContext(bank, vectors, Draws(seed, 0), _reader(resolved, vectors))
     debater, params = resolved.members["debater"]
     starts = {number: begin_at(resolved, number, trial) for number in settings.agents}
-    theta, own_claims = thresholds(resolved), settings.evidence.own_claims
+    evidence = settings.evidence
+    theta: tuple[float, float] = resolved.members["embedder"][0].thresholds(evidence.theta, evidence.theta_self)
     sides = {}
     for number, start in starts.items():
         seeds = tuple(context.row_of(Claim.of(bank, at)) for at in start.places)
         profile = (*settings.profile(number), settings.confirmation)
-        sides[number] = Side(number, *profile, *theta, own_claims, *start[:-1], seeds)
+        sides[number] = Side(number, *profile, *theta, evidence.own_claims, *start[:-1], seeds)
     agents = {number: debater.begin(side, context, params) for number, side in sides.items()}
     return _Debate(resolved, context, seed, sides, agents)
 
@@ -261,7 +262,9 @@ def _claims(resolved: ResolvedDebate, utterance: Utterance, speaker: str) -> lis
         )
     else:
         claims = [check_claim(speaker, claim) for claim in utterance.claims]
-    return _with_strengths(resolved, claims)
+    given, texts = [claim.strength for claim in claims], [claim.text for claim in claims]
+    filled = with_strengths(given, texts, resolved.bank.statement, *resolved.members["strength"])
+    return [claim._replace(strength=strength) for claim, strength in zip(claims, filled.tolist(), strict=True)]
 
 
 def _read_claims(resolved: ResolvedDebate, text: str) -> list[Claim]:
@@ -270,14 +273,3 @@ def _read_claims(resolved: ResolvedDebate, text: str) -> list[Claim]:
     topics = Topics((bank.statement,), bank.text, np.zeros(len(bank), np.int16), bank.stance, bank.strength)
     read = check_found(extractor.name, extractor.extract([text], topics, params), 1, 1)
     return list(map(Claim, read.text, read.polarity.tolist(), read.strength.tolist(), read.snippet, read.tag))
-
-
-def _with_strengths(resolved: ResolvedDebate, claims: list[Claim]) -> list[Claim]:
-    unknown = [claim.text for claim in claims if math.isnan(claim.strength)]
-    if not unknown:
-        return claims
-    judge, params = resolved.members["strength"]
-    estimates = iter(strengths(judge, unknown, [resolved.bank.statement] * len(unknown), params))
-    return [
-        claim._replace(strength=float(next(estimates))) if math.isnan(claim.strength) else claim for claim in claims
-    ]

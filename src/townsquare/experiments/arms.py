@@ -18,6 +18,15 @@ WHOLE = "all"
 """Name of the only arm where nothing varies."""
 
 
+STRATEGIES = {
+    "none": "no moderation",
+    "community": "community notes",
+    "third_party": "fact-checking",
+    "hybrid": "notes and fact-checking",
+}
+"""Bundled strategies of moderation in words."""
+
+
 @dataclass(frozen=True, slots=True)
 class Arm:
     """One arm.
@@ -37,8 +46,10 @@ class Arm:
     changes: Mapping[str, Any]
 
 
-def arms_of(vary: Mapping[str, Sequence[Any]]) -> tuple[Arm, ...]:
+def arms_of(vary: Mapping[str, Sequence[Any]], *, one_at_a_time: bool = False) -> tuple[Arm, ...]:
     """Return every combination of the given values, the last setting varying fastest; the first is the baseline.
+
+    With ``one_at_a_time``, return the values of one setting after the other instead.
 
     Raises
     ------
@@ -47,7 +58,11 @@ def arms_of(vary: Mapping[str, Sequence[Any]]) -> tuple[Arm, ...]:
 
     >>> [arm.name for arm in arms_of({"moderation.strategy": ["none", "hybrid"]})]
     ['moderation.strategy=none', 'moderation.strategy=hybrid']
+    >>> [arm.name for arm in arms_of({"u": [0.2, 0.4], "a": [1.0]}, one_at_a_time=True)]
+    ['u=0.2', 'u=0.4', 'a=1.0']
     """
+    if one_at_a_time:
+        return tuple(arm for key, values in vary.items() for arm in arms_of({key: values}))
     for key, values in vary.items():
         texts = [shown(value) for value in values]
         if key == "seed":
@@ -75,9 +90,26 @@ def check_distinct(settings: Mapping[str, object]) -> None:
             raise SettingError("arms", got=f"{first} and {second}, which are equal", do="leave one out")
 
 
+def labels(arms: Sequence[Arm]) -> dict[str, str]:
+    """Return a short name of each arm: the values of its settings, with the setting where they are no words.
+
+    >>> list(labels(arms_of({"moderation.strategy": ["none", "third_party"], "agents": [20, 30]})).values())[1:3]
+    ['no moderation, agents=30', 'fact-checking, agents=20']
+    """
+    short = {arm.name: ", ".join(_in_words(key, value) for key, value in arm.changes.items()) for arm in arms}
+    told_apart = all(short.values()) and len(set(short.values())) == len(short)
+    return short if told_apart else {name: name for name in short}
+
+
+def _in_words(key: str, value: Any) -> str:
+    if isinstance(value, str) and value:
+        return STRATEGIES.get(value, value) if key == "moderation.strategy" else value
+    return f"{key.rpartition('.')[2]}={shown(value)}"
+
+
 def shown(value: Any) -> str:
     """Return a value as the name of an arm says it: a text as it is, any other as JSON."""
-    return value if isinstance(value, str) else json.dumps(value)
+    return value if isinstance(value, str) else json.dumps(value, default=repr)
 
 
 def _slug(changes: Mapping[str, Any], name: str) -> str:
@@ -87,7 +119,7 @@ def _slug(changes: Mapping[str, Any], name: str) -> str:
 
 
 def short_digest(name: str) -> str:
-    """Return eight hexadecimal digits that stand for a name."""
+    """Return eight hexadecimal digits that represent a name."""
     return hashlib.sha256(name.encode()).hexdigest()[:8]
 
 

@@ -8,7 +8,6 @@ PostgreSQL server can hold their rows; their content is the same.
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import closing, nullcontext, suppress
 from dataclasses import dataclass
@@ -23,8 +22,16 @@ from townsquare.experiments.cluster.ray_cluster import HERE, checked_place
 from townsquare.experiments.cluster.schemas import check_schemas, schemas_for
 from townsquare.experiments.cluster.scratch import written_here
 from townsquare.experiments.cluster.stores import ObjectStore, shared_folder
-from townsquare.experiments.execution import ExecutionTargets, Progress, check_folder, execute, locked_folder
+from townsquare.experiments.execution import (
+    ExecutionTargets,
+    Progress,
+    check_folder,
+    check_workers,
+    execute,
+    locked_folder,
+)
 from townsquare.experiments.manifest import FILE, FINISHED, WAITING, ArmRun, Experiment, RunResult
+from townsquare.experiments.primary import primary_outcome
 from townsquare.experiments.run_folders import NEW, RUNNING, go_on, holds_run, state_of
 from townsquare.experiments.start_check import check_starts
 from townsquare.experiments.workers import Report, end_where_main_is_imported
@@ -65,8 +72,11 @@ def compare(
     workers: int | None = None,
     on_progress: Callable[[Progress], None] | None = None,
     targets: ExecutionTargets | None = None,
+    *,
+    outcome: str | None = None,
+    one_at_a_time: bool = False,
 ) -> Experiment:
-    """Run every arm with every seed. Before that, try step 0 of one new run, so that errors appear early.
+    """Run every arm with every seed, after trying step 0 of one new run, so that errors appear early.
 
     Parameters
     ----------
@@ -78,21 +88,22 @@ def compare(
     seeds : sequence of int, int or str
         The seeds of every arm; a number or a text is read by :func:`townsquare.experiments.arms.parse_seeds`.
     out : Path or str
-        Folder of the comparison: a new one, or that of an earlier comparison, which is then completed. On a cluster
-        without a store, a folder that all machines share under this path.
+        As for :func:`townsquare.compare`. On a cluster without a store, all machines must share it under this path.
     workers : int, optional
-        Number of parallel processes; by default the number of processors. 1 means this process. Others import the
-        main script, which must register its own members (:func:`townsquare.core.registry.register`) when it is
-        imported, and must call this function only below ``if __name__ == "__main__":``.
+        As for :func:`townsquare.compare`. A main script must register its own members when it is imported.
     on_progress : callable, optional
         Called a few times a second.
     targets : ExecutionTargets, optional
         Where runs are executed and recorded.
+    outcome : str, optional
+        The primary outcome; by default that of the scenario (:func:`townsquare.experiments.primary.primary_outcome`).
+    one_at_a_time : bool
+        Arms are the values of one setting after the other, not all combinations.
 
     Returns
     -------
     Experiment
-        It includes failed runs with their errors (:attr:`Experiment.errors`); a failed run does not stop the others.
+        With failed runs and their errors (:attr:`Experiment.errors`).
 
     Raises
     ------
@@ -100,21 +111,20 @@ def compare(
         Before anything has run.
     RunsFailed
         Every run failed; the exception and the files in ``out`` hold the errors.
-    WrongVersion, RecordError
-        ``out`` holds other runs, or something else.
-    KeyboardInterrupt
-        The user interrupted the comparison; the current steps were saved first.
+    WrongVersion, RecordError, KeyboardInterrupt
+        ``out`` holds something else; or the user interrupted the comparison, whose current steps were saved first.
     """
     end_where_main_is_imported()
     targets, out = targets or ExecutionTargets(), Path(out)
     checked_place(targets.on)
-    arms = arms_of(vary)
+    check_workers(workers)
+    arms = arms_of(vary, one_at_a_time=one_at_a_time)
     seeds = _listed(seeds, base_layers)
     settings = _resolve_all(base_layers, arms, seeds)
+    primary = primary_outcome(load_scenario(settings[arms[0].name, seeds[0]].config.scenario), outcome)
     check_starts({arm.name: settings[arm.name, seeds[0]] for arm in arms})
     check_folder(out, FILE, "a comparison")
-    pairs = itertools.product(arms, seeds)
-    runs = [ArmRun(arm.name, seed, f"{arm.slug}/seed-{seed}", settings[arm.name, seed].digest) for arm, seed in pairs]
+    runs = [ArmRun(arm.name, s, f"{arm.slug}/seed-{s}", settings[arm.name, s].digest) for arm in arms for s in seeds]
     wanted = {run.folder: settings[run.arm, run.seed] for run in runs}
     states = {folder: _state(out / folder, of_run) for folder, of_run in wanted.items()}
     store = targets.store or (shared_folder(out) if targets.on != HERE else None)
@@ -128,15 +138,11 @@ def compare(
     steps = sum(wanted[folder].config.steps for folder in finished)
     earlier = Progress(len(finished), len(finished), steps, steps)
     with locked_folder(out):
-        experiment = Experiment(out, dict(vary), arms, tuple(seeds), tuple(runs))
+        experiment = Experiment(out, dict(vary), arms, tuple(seeds), tuple(runs), primary)
         experiment.save(targets.store)
         if targets.with_copy and targets.record is None:
             _copy_scenarios(out, settings.values(), targets.store)
-        experiment = _execute_all(experiment, jobs, targets, workers, earlier, on_progress)
-    if experiment.failed and not experiment.finished:
-        do = "fix these errors and run the same command again"
-        raise RunsFailed(str(out), got="; ".join(experiment.errors), do=do)
-    return experiment
+        return _execute_all(experiment, jobs, targets, workers, earlier, on_progress)
 
 
 def _state(folder: Path, settings: Settings) -> str:
@@ -225,6 +231,9 @@ def _execute_all(
             with suppress(RecordError):  # a failed write ends no run: the last write counts
                 experiment.save(targets.store)
     experiment.save(targets.store)
+    if experiment.failed and not experiment.finished:
+        do = "fix these errors and run the same command again"
+        raise RunsFailed(str(experiment.folder), got="; ".join(experiment.errors), do=do)
     return experiment
 
 
@@ -232,7 +241,7 @@ def _seen(job: _Job, result: RunResult | BaseException) -> RunResult | BaseExcep
     """Return the result, or an error if the run was written to a folder that only another machine can see."""
     if isinstance(result, RunResult) and job.store and job.store.is_folder and not job.store.holds(job.run.folder):
         do = "set --out to a folder that all machines share, or to an object store"
-        return RecordError(str(job.folder), got="nothing: the run went to another folder of this name", do=do)
+        return RecordError(str(job.folder), got="nothing: another folder of this name has the run", do=do)
     return result
 
 

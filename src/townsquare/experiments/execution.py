@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol, TypeVar
 
-from townsquare.core.errors import RecordError
+from townsquare.core.errors import RecordError, SettingError
 from townsquare.core.private_files import make_folder
 from townsquare.experiments.cluster.ray_cluster import HERE
 from townsquare.experiments.cluster.ray_pool import RayPool
@@ -68,6 +68,12 @@ class Progress:
     steps: int
     failed: int = 0
     restarts: int = 0
+
+
+def check_workers(workers: int | None) -> None:
+    """Raise ``SettingError`` for a number of processes below 1."""
+    if workers is not None and workers < 1:
+        raise SettingError("workers", got=str(workers), allowed="a whole number of at least 1")
 
 
 def check_folder(out: Path, manifest: str, kind: str) -> None:

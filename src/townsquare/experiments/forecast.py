@@ -1,7 +1,7 @@
 """What a run would ask of a language model, before anything is spent.
 
-The run is executed with the statistical policy in the place of the model: who is online, what stands in feeds and what
-moderators look at are those of the simulation, and every question is really put together, of a stated sample of agents.
+The run is executed with the statistical policy in the place of the model: who is online, what is in feeds and what
+moderators look at are those of the simulation, and every question is really combined, of a stated sample of agents.
 What agents would write differs, so tokens are an estimate, and answers are not known at all: their length is assumed,
 or taken from a recorded run.
 """
@@ -33,7 +33,7 @@ from townsquare.simulation.run import simulate
 from townsquare.simulation.views import ProposedActions, Views
 
 ASSUMED_REPLY = {"react": (15, 60, 250), "post": (30, 70, 150), "reflect": (60, 110, 200), "fact_check": (60, 130, 300)}
-"""Tokens of a reply by purpose: low, expected, high. Assumptions, for want of a recorded run."""
+"""Tokens of a reply by purpose: low, expected, high. Assumptions, for lack of a recorded run."""
 _OTHER = (10, 60, 250)
 AGENT_STEP = ("react", "post")
 """Purposes of the questions by which an agent takes its turn in a step."""
@@ -68,7 +68,7 @@ class Purpose:
 
 @dataclass
 class _Counted:
-    """Questions that were put together: purpose, prompt tokens and the weight that each stands for; and wanted ones.
+    """Questions that were combined: purpose, prompt tokens and the weight that each represents; and wanted ones.
 
     ``keep`` is the purpose and the agent (-1 for any) of the questions that ``matching`` collects.
     """
@@ -93,7 +93,7 @@ def forecast(settings: Settings, *, sample: int = SAMPLE, like: Run | None = Non
     settings : Settings
         Of the run.
     sample : int
-        Agents a step whose questions are put together, at most; the others count as these.
+        Agents a step whose questions are combined, at most; the others count as these.
     like : Run, optional
         A recorded run whose replies say how long replies are.
     """
@@ -149,7 +149,7 @@ def _stand(
 ) -> ProposedActions:
     """Act by the statistical policy in place of the model's, and count the model's questions.
 
-    ``step`` is the only one in which they are put together, ``sample`` the most agents of whom they are.
+    ``step`` is the only one in which they are combined, ``sample`` the most agents of whom they are.
     """
     n = views.agents.size
     if n and step in (None, views.step):

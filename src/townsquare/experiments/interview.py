@@ -8,13 +8,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import polars as pl
 
+from townsquare.analysis.memories import remembered
 from townsquare.core.enums import AgentKind, MemoryKind
 from townsquare.core.errors import DataError
-from townsquare.models.contract import Asker, Message, Reply, Request
+from townsquare.models.contract import Asker, Reply, Request
 from townsquare.models.prompts.bands import CONFIDENCE_BANDS, STANCE_BANDS, confidence_band, stance_band
 from townsquare.models.prompts.filling import NOTHING, filled, listed, quoted
 from townsquare.record.run import Run
@@ -58,13 +60,8 @@ def interview(
     _check(run, agents, question, at)
     record = _Record(run, at)
     prompts = [record.prompt(agent, question) for agent in agents]
-    asked = [
-        Request(
-            purpose="interview", messages=(Message("user", prompt),), temperature=temperature, max_tokens=MOST_TOKENS,
-            agent=agent, step=at,
-        )
-        for agent, prompt in zip(agents, prompts, strict=True)
-    ]  # fmt: skip
+    how: dict[str, Any] = {"temperature": temperature, "max_tokens": MOST_TOKENS, "step": at}
+    asked = [Request.of("interview", prompt, agent=who, **how) for who, prompt in zip(agents, prompts, strict=True)]
     return [Answered(*answer) for answer in zip(agents, prompts, asker.ask(asked), strict=True)]
 
 
@@ -137,15 +134,8 @@ class _Record:
 
     def _recalled(self, agent: int, kind: MemoryKind, most: int) -> list[str]:
         memories = self._memories.filter((pl.col("agent") == agent) & (pl.col("kind") == kind))
-        last = self._accesses.sort("step").group_by("memory", maintain_order=True).last()
-        known = memories.join(last, on="memory", how="left", suffix="_accessed").with_columns(
-            pl.col("decay").fill_null(1.0), pl.coalesce("step_accessed", "step").alias("accessed")
-        )
-        days = (self._step + 1 - pl.col("accessed")) * self._settings.days_per_step
-        faded = (pl.col("decay") - self._settings.decay * days).clip(lower_bound=0.0)
-        relevant = known.with_columns((pl.col("importance") * faded).alias("relevance")).filter(
-            pl.col("relevance") >= self._settings.threshold
-        )
+        known = remembered(memories, self._accesses, self._settings.decay, self._settings.days_per_step, self._step + 1)
+        relevant = known.filter(pl.col("relevance") >= self._settings.threshold)
         best = relevant.sort(["relevance", "memory"], descending=[True, True]).head(most)
         return [self._texts[row] for row in best["text"].to_list()]
 

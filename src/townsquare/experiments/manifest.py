@@ -4,22 +4,30 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field, replace
+from functools import lru_cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import polars as pl
 
+from townsquare.analysis.contract import CachedRun
+from townsquare.analysis.courses import courses
+from townsquare.core import schema
+from townsquare.core.arguments import checked
+from townsquare.core.cards import html_of, text_of
 from townsquare.core.documents import read_json
 from townsquare.core.errors import RecordError
 from townsquare.core.files import is_file, write_whole
 from townsquare.core.former_names import FORMER_NAMES
 from townsquare.core.identity import run_hash
-from townsquare.experiments.arms import Arm
+from townsquare.core.registry import check_known
+from townsquare.experiments.arms import Arm, shown
 from townsquare.experiments.cluster.stores import ObjectStore
 from townsquare.experiments.paired import paired
+from townsquare.record.run import Run
 
 FILE = "experiment.json"
 FORMAT = 1
@@ -81,11 +89,26 @@ class ArmRun:
         return cls(**given, outcomes=outcomes)
 
 
+_KINDS: dict[frozenset[type], Any] = {
+    frozenset({bool}): pl.Boolean,
+    frozenset({int}): pl.Int64,
+    frozenset({float}): pl.Float64,
+    frozenset({int, float}): pl.Float64,
+}
+"""Types of columns of varied settings, by those of their values; others become texts."""
+
+
 class RunResult(NamedTuple):
     """What came of a finished run: its content hash and its outcomes."""
 
     content_hash: str
     outcomes: Mapping[str, float]
+
+
+@lru_cache(maxsize=1024)
+def _courses_of(folder: Path, content_hash: str) -> pl.DataFrame:
+    """Return the courses of a run, once for the terminal and the page; its hash says that it is the same run."""
+    return courses(CachedRun(Run.open(folder)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,6 +123,8 @@ class Experiment:
         Dotted path of a setting -> its values.
     arms, seeds, runs : tuples
         ``runs`` has one for each arm and seed, arm by arm.
+    primary : str
+        The primary outcome; "" in comparisons of earlier versions.
     """
 
     folder: Path
@@ -107,6 +132,18 @@ class Experiment:
     arms: tuple[Arm, ...]
     seeds: tuple[int, ...]
     runs: tuple[ArmRun, ...]
+    primary: str = ""
+
+    def __repr__(self) -> str:
+        done = f"{len(self.finished)} of {len(self.runs)} runs finished, {len(self.failed)} failed"
+        varied = ", ".join(f"{key}={list(values)}" for key, values in self.vary.items())
+        return f"<Experiment {varied or 'nothing varied'} x {len(self.seeds)} seeds: {done}, {self.folder}>"
+
+    def __str__(self) -> str:
+        return text_of(self)
+
+    def _repr_html_(self) -> str:
+        return html_of(self)
 
     @property
     def baseline(self) -> str:
@@ -139,6 +176,63 @@ class Experiment:
         rows = [{"arm": run.arm, "seed": run.seed, **run.outcomes} for run in self.finished]
         return pl.DataFrame(rows, schema={"arm": pl.String, "seed": pl.Int64, **dict.fromkeys(names, pl.Float64)})
 
+    @checked
+    def table(self, name: str) -> pl.DataFrame:
+        """Return a table over all finished runs.
+
+        Parameters
+        ----------
+        name : str
+            A table of the record, with words instead of codes as :meth:`townsquare.record.run.Run.words` gives it, or
+            ``outcomes``.
+
+        Returns
+        -------
+        DataFrame
+            ``arm``, ``seed``, a column for each varied setting (null in arms that leave it as it is), and the columns
+            of the table.
+
+        Raises
+        ------
+        UnknownName
+            There is no such table.
+        """
+        if name == "outcomes":
+            return self._keys().join(self.outcomes, on=["arm", "seed"], maintain_order="left")
+        check_known("table", name, [*schema.TABLES, "outcomes"])
+        return self._over(lambda run: run.words(name))
+
+    def courses(self) -> pl.DataFrame:
+        """Return how reach, labels and stances went over time, in every finished run.
+
+        Returns
+        -------
+        DataFrame
+            ``arm``, ``seed``, a column for each varied setting, and the columns of
+            :func:`townsquare.analysis.courses.courses`.
+        """
+        return self._over(lambda run: _courses_of(run.folder or self.folder, run.content_hash))
+
+    def _keys(self) -> pl.DataFrame:
+        """Return ``arm``, ``seed`` and the varied settings of each finished run; lists and mappings as JSON."""
+        changes = {arm.name: arm.changes for arm in self.arms}
+        rows: list[dict[str, Any]] = [{"arm": run.arm, "seed": run.seed, **changes[run.arm]} for run in self.finished]
+        columns = {"arm": pl.String, "seed": pl.Int64}
+        for key in self.vary:
+            kinds = {type(row[key]) for row in rows if row.get(key) is not None}
+            columns[key] = _KINDS.get(frozenset(kinds), pl.String)
+            if columns[key] is pl.String:
+                rows = [row | ({key: shown(row[key])} if row.get(key) is not None else {}) for row in rows]
+        return pl.DataFrame(rows, schema=columns)
+
+    def _over(self, frame_of: Callable[[Run], pl.DataFrame]) -> pl.DataFrame:
+        keys, parts = self._keys(), []
+        for row, run in enumerate(self.finished):
+            frame = frame_of(Run.open(self.folder / run.folder))
+            own = keys[row].rename({key: f"setting {key}" for key in keys.columns if key in frame.columns})
+            parts.append(own.join(frame, how="cross"))
+        return pl.concat(parts, how="vertical_relaxed") if parts else keys
+
     def paired(self, baseline: str | None = None) -> pl.DataFrame:
         """Compare each arm with the baseline, by seed: see :func:`townsquare.experiments.paired.paired`."""
         return paired(self.outcomes, baseline or self.baseline)
@@ -165,6 +259,7 @@ class Experiment:
             "format": FORMAT,
             "vary": dict(self.vary),
             "baseline": self.baseline,
+            "primary": self.primary,
             "seeds": list(self.seeds),
             "arms": [asdict(arm) for arm in self.arms],
             "runs": [run.plain() for run in self.runs],
@@ -174,7 +269,8 @@ class Experiment:
             store.put_file(self.folder / FILE, FILE)
 
     @classmethod
-    def load(cls, folder: Path) -> Experiment:
+    @checked
+    def load(cls, folder: Path | str) -> Experiment:
         """Read the comparison in a folder.
 
         Raises
@@ -182,10 +278,12 @@ class Experiment:
         RecordError
             There is none, or it cannot be read.
         """
+        folder = Path(folder)
         with manifest_values(folder, FILE, "a comparison") as values:
             arms = tuple(Arm(**arm) for arm in values["arms"])
             runs = tuple(ArmRun.of(run) for run in values["runs"])
-            return cls(folder, values["vary"], arms, tuple(values["seeds"]), runs)
+            primary = str(values.get("primary", ""))
+            return cls(folder, values["vary"], arms, tuple(values["seeds"]), runs, primary)
 
 
 @contextmanager

@@ -19,6 +19,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
+from townsquare.analysis.contract import columns
 from townsquare.core import registry
 from townsquare.core.errors import SettingError
 from townsquare.core.files import write_whole
@@ -41,7 +42,7 @@ def choices_for(layers: Sequence[Layer]) -> dict[str, list[Any]]:
     """Return the default modeling choices of a multiverse, with their values.
 
     Each begins with what the settings have, so that the first universe is the run as it was set, and goes on with the
-    bundled members that can stand in its place, in the order of the registry, ``MOST`` in all:
+    bundled members that can be in its place, in the order of the registry, ``MOST`` in all:
 
     - belief rules that count in the same unit, are moved by something, and have other parameters than those before;
     - rankers;
@@ -187,7 +188,7 @@ def specifications(effects: pl.DataFrame, across: Sequence[str]) -> pl.DataFrame
     Returns
     -------
     DataFrame
-        One row per side and universe: ``side``, the settings, ``effect`` (mean), ``low``, ``high`` (95 % t; NaN with
+        One row per side and universe: ``side``, the settings, ``effect`` (mean), ``low``, ``high`` (95% t; NaN with
         one seed), ``p``, ``seeds``; ``place`` (from 0, by effect within a side).
     """
     rows = []
@@ -195,10 +196,7 @@ def specifications(effects: pl.DataFrame, across: Sequence[str]) -> pl.DataFrame
         mean, low, high, p, _ = t_interval(part.sort("seed")["effect"].to_numpy())
         rows.append({**dict(zip(["side", *across], key, strict=True)), "effect": mean, "low": low, "high": high, "p": p,
                      "seeds": part.height})  # fmt: skip
-    schema = {
-        **dict.fromkeys(["side", *across], pl.String), **dict.fromkeys(["effect", "low", "high", "p"], pl.Float64),
-        "seeds": pl.Int64,
-    }  # fmt: skip
+    schema = dict.fromkeys(["side", *across], pl.String) | columns("effect low high p seeds:int")
     frame = pl.DataFrame(rows, schema=schema).sort("side", "effect", *across)
     return frame.with_columns(pl.int_range(pl.len()).over("side").alias("place"))
 
@@ -217,8 +215,8 @@ def variance_shares(effects: pl.DataFrame, across: Sequence[str]) -> pl.DataFram
         over its values; NaN for the last).
     """
     parts = [_shares(str(side[0]), part, across) for side, part in effects.group_by("side", maintain_order=True)]
-    schema = {"side": pl.String, "source": pl.String, **dict.fromkeys(("share", "low_mean", "high_mean"), pl.Float64)}
-    return pl.DataFrame([row for part in parts for row in part], schema=schema)
+    rows = [row for part in parts for row in part]
+    return pl.DataFrame(rows, schema=columns("side:str source:str share low_mean high_mean"))
 
 
 def _shares(side: str, part: pl.DataFrame, across: Sequence[str]) -> list[dict[str, object]]:

@@ -14,6 +14,8 @@ import numpy.typing as npt
 import polars as pl
 from scipy import special
 
+from townsquare.analysis import statistics
+from townsquare.analysis.contract import columns
 from townsquare.core.registry import check_known
 
 LEVEL = 0.95
@@ -43,7 +45,7 @@ def paired(outcomes: pl.DataFrame, baseline_arm: str, names: Sequence[str] | Non
     DataFrame
         One row per outcome and arm, in the order of columns and of first appearance: ``outcome``, ``arm``; ``mean``
         and ``n`` (seeds in which it is defined); ``difference`` (mean over the seeds in which both are defined),
-        ``low`` and ``high`` (95 % t interval), ``p`` (two-sided, of no difference), ``pairs`` (those seeds);
+        ``low`` and ``high`` (95% t interval), ``p`` (two-sided, of no difference), ``pairs`` (those seeds);
         ``p_holm`` and ``p_fdr`` (:func:`corrected`, over all rows of the frame); ``note``, which says why a number is
         NaN.
 
@@ -101,12 +103,9 @@ def corrected(tests: pl.DataFrame) -> pl.DataFrame:
     """
     p = tests["p"].cast(pl.Float64).fill_null(math.nan).to_numpy()
     known = np.flatnonzero(~np.isnan(p))
-    holm, fdr = np.full(p.shape, math.nan), np.full(p.shape, math.nan)
-    if known.size:
-        from scipy.stats import false_discovery_control  # takes half a second to load
-
-        holm[known], fdr[known] = _holm(p[known]), false_discovery_control(p[known])
-    return tests.with_columns(pl.Series("p_holm", holm), pl.Series("p_fdr", fdr))
+    holm = np.full(p.shape, math.nan)
+    holm[known] = _holm(p[known])
+    return tests.with_columns(pl.Series("p_holm", holm), pl.Series("p_fdr", statistics.corrected(p)))
 
 
 def _holm(p: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
@@ -118,10 +117,7 @@ def _holm(p: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
     return out
 
 
-_SCHEMA = {
-    **dict.fromkeys(("outcome", "arm"), pl.String), "mean": pl.Float64, "n": pl.Int64,
-    **dict.fromkeys(("difference", "low", "high", "p"), pl.Float64), "pairs": pl.Int64, "note": pl.String,
-}  # fmt: skip
+_SCHEMA = columns("outcome:str arm:str mean n:int difference low high p pairs:int note:str")
 
 
 def _compare(here: BySeed, base: BySeed, is_base: bool) -> dict[str, object]:

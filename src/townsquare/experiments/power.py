@@ -11,6 +11,7 @@ import numpy as np
 import polars as pl
 from scipy import integrate, special
 
+from townsquare.analysis.contract import columns
 from townsquare.core.errors import SettingError
 from townsquare.core.registry import check_known
 from townsquare.experiments.paired import beside_baseline
@@ -22,11 +23,7 @@ MOST = 1_000_000
 """More seeds than this are not looked for."""
 _REACH = 12.0
 """Standard normal draws beyond this are left out; they have a chance of 1e-33."""
-_SCHEMA = {
-    **dict.fromkeys(("outcome", "arm"), pl.String), "pairs": pl.Int64,
-    **dict.fromkeys(("difference", "sd", "effect"), pl.Float64),
-    **dict.fromkeys(("seeds", "seeds_cautious"), pl.Int64), "note": pl.String,
-}  # fmt: skip
+_SCHEMA = columns("outcome:str arm:str pairs:int difference sd effect seeds:int seeds_cautious:int note:str")
 
 
 def seeds_needed(
@@ -40,7 +37,7 @@ def seeds_needed(
     """Return the number of seeds with which a paired t test detects an effect.
 
     The spread of the differences between an arm and the baseline, seed by seed, is that of the pilot. A pilot of few
-    seeds knows it badly, so a second, cautious number takes the upper 80 % bound of the spread (chi-square).
+    seeds knows it badly, so a second, cautious number takes the upper 80% bound of the spread (chi-square).
 
     Parameters
     ----------

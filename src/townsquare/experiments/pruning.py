@@ -135,7 +135,7 @@ def remove(plan: Plan, item: Item) -> None:
         own = lock.RunLock(item.folder)
         locks.callback(own.close, remove=item.folder / database.FILE in item.files)
         if _written(item.folder) != item.written or item.written >= plan.before:
-            raise RecordError(str(item.folder), got="a run that was written since the list was made", do="list again")
+            raise RecordError(str(item.folder), got="a run that was written after the list was made", do="list again")
         for file in item.files:
             file.unlink(missing_ok=True)
         inside = {above for file in item.files for above in file.parents if item.folder in above.parents}

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
@@ -26,7 +27,7 @@ class Rewritten:
 
 
 def rewrite(people: Personas, bank: QuestionBank, asker: Asker, temperature: float = 1.0) -> Rewritten:
-    """Have every persona written anew.
+    """Have every persona written again.
 
     A text that leaves out an answer goes back once with what is missing; if the second one does too, the persona stays
     as it was (rendered from the answers where it had no text).
@@ -35,28 +36,20 @@ def rewrite(people: Personas, bank: QuestionBank, asker: Asker, temperature: flo
     texts = [people.texts[row] or render_persona(people.traits[row], bank) for row in range(n)]
     accepted = [False] * n
     why: dict[int, str] = {}
-    left = list(range(n))
-    asked: dict[int, tuple[Message, ...]] = {row: (Message("user", _prompt(people, row, bank)),) for row in left}
-    for turn in range(2):
-        requests = [
-            Request(
-                purpose="persona", messages=asked[row], temperature=temperature, max_tokens=MOST_TOKENS, agent=row,
-                turn=turn,
-            )
-            for row in left
-        ]  # fmt: skip
-        left_over = []
-        for row, reply in zip(left, asker.ask(requests), strict=True):
+    how: dict[str, Any] = {"temperature": temperature, "max_tokens": MOST_TOKENS}
+    asked = {row: Request.of("persona", _prompt(people, row, bank), agent=row, **how) for row in range(n)}
+    for _ in range(2):
+        for row, reply in zip(list(asked), asker.ask(list(asked.values())), strict=True):
+            request = asked.pop(row)
             text = clean(str(reply.value)).strip() if reply.ok else ""
-            why[row] = _fault(text, reply, people, row, bank)
-            if not why[row]:
-                texts[row], accepted[row] = text, True
-                del why[row]
+            if fault := _fault(text, reply, people, row, bank):
+                why[row] = fault
+                back = f"This leaves out or changes: {fault}. Write it again with every fact in it."
+                exchange = Message("assistant", text or "(nothing)"), Message("user", back)
+                asked[row] = replace(request, messages=(*request.messages, *exchange), turn=1)
             else:
-                left_over.append(row)
-                back = f"This leaves out or changes: {why[row]}. Write it again with every fact in it."
-                asked[row] = (*asked[row], Message("assistant", text or "(nothing)"), Message("user", back))
-        left = left_over
+                texts[row], accepted[row] = text, True
+                why.pop(row, None)
     return Rewritten(tuple(texts), tuple(accepted), why)
 
 

@@ -59,7 +59,7 @@ def check_unused(folder: Path) -> None:
     Raises
     ------
     RecordError
-        It holds a run or a comparison, or is no folder. Other files may stand in it.
+        It holds a run or a comparison, or is no folder. Other files may be in it.
     """
     if holds_run(folder):
         raise RecordError(
@@ -99,7 +99,7 @@ def check_single(folder: Path) -> None:
             str(folder),
             got="a comparison",
             allowed="the folder of one run",
-            do=f"to continue, repeat the command of the comparison with `--out {folder}`; its runs stand below",
+            do=f"to continue, repeat the command of the comparison with `--out {folder}`; its runs are in that folder",
         )
 
 
@@ -107,7 +107,7 @@ def check_single(folder: Path) -> None:
 def folder_for(out: Path | None, stem: str) -> Iterator[Path]:
     """Give the folder to write into: ``out``, or a new one below ``runs``.
 
-    Folders that were not there before are taken away again if nothing came to stand in them.
+    Folders that were not there before are taken away again if nothing came to are in them.
     """
     wanted = out or Path("runs")
     with database.explained(wanted, "choose another folder"):
@@ -164,7 +164,9 @@ def settings_of(run: Run, where: str, sets: Sequence[str] = ()) -> Settings:
     except DataError as error:
         raise DataError(f"{where}: scenario {name}", got=str(error), do="restore its files at the same path") from None
     if settings.scenario_digest and now != settings.scenario_digest:
-        raise WrongVersion(f"{where}: scenario {name}", got="files changed since the run", do="restore the old files")
+        raise WrongVersion(
+            f"{where}: scenario {name}", got="files that changed after the run", do="restore the old files"
+        )
     return settings
 
 

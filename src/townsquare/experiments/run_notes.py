@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 from townsquare.analysis.contract import Reads
 from townsquare.core import registry
+from townsquare.core.documents import bundled_labels
 from townsquare.core.files import clean
 from townsquare.core.frames import collected
 from townsquare.models import fake, faulty
@@ -73,35 +74,24 @@ def _has_rows(run: Reads, table: str) -> bool:
 
 def setting_notes(facts: Facts) -> list[str]:
     """Return notes on settings without effect, and on tone that is taken for stance."""
-    model, policy = _short(facts.model), _short(facts.policy)
-    cases = [
-        (
-            facts.model != "none" and facts.asks is False,
-            f"The model {model} has no effect: nothing in this run calls it. Agents act by the policy {policy}; choose "
-            "`policy=llm` to let the model act for agents.",
-        ),
-        (
-            facts.personas != "" and facts.reads_personas is False,
-            f"Texts in {_short(facts.personas)} have no effect: the policy {policy} does not read them. Answers, "
-            "activity and stances in that file count; only a language model (`policy=llm`) reads the texts.",
-        ),
-        (
-            measures_tone(facts.stance_scorer),
-            f"Stances are measured by tone: `beliefs.stance_scorer={_short(facts.stance_scorer)}` scores how "
-            "positive the words of agents are, not which side they take.",
-        ),
-    ]
-    return [sentence for holds, sentence in cases if holds]
+    holds = {
+        "model": facts.model != "none" and facts.asks is False,
+        "personas": facts.personas != "" and facts.reads_personas is False,
+        "stance_scorer": measures_tone(facts.stance_scorer),
+    }
+    return _notes("run_notes", facts, [about for about, it_holds in holds.items() if it_holds])
 
 
 def answer_notes(facts: Facts) -> list[str]:
     """Return notes on the answers that agents and judges got."""
     if not facts.asks or facts.model.partition("/")[0] not in (fake.NAME, faulty.NAME):
         return []
-    return [
-        f"The answers of `{_short(facts.model)}` are pseudo-random: this model does not read its input. No outcome of "
-        "this run is evidence about people or about language models."
-    ]
+    return _notes("answer_notes", facts, ["model"])
+
+
+def _notes(section: str, facts: Facts, about: Sequence[str]) -> list[str]:
+    names = {name: _short(str(value)) for name, value in facts._asdict().items()}
+    return [bundled_labels(section)[name].format(**names) for name in about]
 
 
 def measures_tone(scorer: str) -> bool:

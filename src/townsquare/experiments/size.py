@@ -1,11 +1,12 @@
 """What a planned run will need: rows, disk and memory, estimated before it is run.
 
 The figures are upper ends: every feed full and every post with its comments, from the first step on. Runs start with
-few posts, so short ones need less: measured ones needed 40 to 75 % of the disk and of the memory that is said here.
+few posts, so short ones need less: measured ones needed 40 to 75% of the disk and of the memory that is said here.
 
-Bytes were measured on runs of ``health-rumor`` with the statistical policy, two propositions and hybrid moderation, of
-3,000 agents over 10 steps, 30,000 over 6 and 12, 100,000 over 4, and 300,000 over 4 (x86-64, Python 3.11). Other
-policies, and rules that keep argument records, differ.
+Bytes were measured on runs of ``health-rumor`` with the statistical policy, two propositions and hybrid moderation:
+packed, of 300 agents over 20 and 100 steps; in Parquet and in memory, of 3,000 agents over 10 steps, 30,000 over 6 and
+12, 100,000 over 4, and 300,000 over 4 (x86-64, Python 3.11). Other policies, and rules that keep argument records,
+differ.
 """
 
 from __future__ import annotations
@@ -15,9 +16,9 @@ from dataclasses import dataclass
 from townsquare.scenario.contents import Scenario
 from townsquare.settings.config import Config
 
-SQLITE_ROW = 57.0  # of exposures, trail and beliefs together, index included
+PACKED_ROW = {"exposures": 4.4, "trail": 13.3, "beliefs": 12.0}
 PARQUET_ROW = {"exposures": 9.4, "trail": 20.2, "beliefs": 16.1}
-SQLITE_REST = 640.0  # an agent and step: actions, posts, notes and ratings
+PACKED_REST = 150.0  # an agent and step: actions, posts, notes and ratings
 PARQUET_REST = 125.0  # the same in Parquet: 120 were measured over 12 steps of 30,000 agents
 PROCESS_MEMORY = 250e6  # the interpreter, packages and compiled kernels
 STEP_ROW_MEMORY = 180.0  # a row of a step that is being worked on, with all that is made of it
@@ -59,8 +60,8 @@ def planned_size(config: Config, scenario: Scenario) -> PlannedSize:
     beliefs = agents * p * (config.steps + 1)
     in_parquet = config.agents * feed * config.steps > config.record.parquet_above
     rows = {"exposures": exposures, "trail": trail, "beliefs": beliefs}
-    rest = PARQUET_REST if in_parquet else SQLITE_REST
-    bulky = sum(rows[name] * (PARQUET_ROW[name] if in_parquet else SQLITE_ROW) for name in rows)
+    rest, row = (PARQUET_REST, PARQUET_ROW) if in_parquet else (PACKED_REST, PACKED_ROW)
+    bulky = sum(rows[name] * row[name] for name in rows)
     seen = min(exposures, agents * config.feed.seen_cap)
     return PlannedSize(
         exposures=round(exposures),

@@ -60,7 +60,7 @@ class Pool(Generic[Job, Result]):
     def map(self, jobs: Sequence[Job]) -> Generator[tuple[int, Result | BaseException]]:
         """Run all jobs; yield the place of each that ended, with its result or the exception that ended it.
 
-        A job whose process was killed ends with ``BrokenProcessPool``, and so does nothing else: what ran beside it is
+        A job whose process was killed ends with ``BrokenProcessPool``, and so does nothing else: what ran next to it is
         run again by itself. Close the generator to stop early.
 
         Raises
@@ -80,7 +80,7 @@ class Pool(Generic[Job, Result]):
             broken = yield from self._run_group(context, jobs, group, steps, has_begun)
             if broken and not has_begun.value:
                 do = 'put the code of the script inside `if __name__ == "__main__":`, or set workers=1'
-                raise SettingError("workers", got="processes that ended before they began", do=do)
+                raise SettingError("workers", got="processes that ended before their first run", do=do)
             suspects = [index for index in broken if steps[index] != WAITING]
             if len(group) == 1 or not suspects:
                 killed = BrokenProcessPool("its process was killed or ran out of memory")

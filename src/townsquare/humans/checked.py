@@ -88,7 +88,7 @@ def _check(row: Row, seen: dict[tuple[str, str, str], str]) -> None:
     key = (row.participant, row.conversation, row.proposition)
     if key in seen:
         got = f"participant {row.participant!r} again in conversation {row.conversation!r}"
-        raise DataError(row.location, got=got, allowed=f"once a proposition; first at {seen[key]}", do=SKIP)
+        raise DataError(row.location, got=got, allowed=f"once per proposition; first at {seen[key]}", do=SKIP)
     seen[key] = row.location
 
 

@@ -1,7 +1,7 @@
 """Detect whether a message supports or rejects a named option, for data whose messages have no side.
 
 In a group that decides which of some things to take (cards of a Wason task, candidates), people name them: "I think A
-and 7", "we don't need to turn 2", "all of them". A name speaks for the option, unless a negation stands in the same
+and 7", "we don't need to turn 2", "all of them". A name speaks for the option, unless a negation is in the same
 clause. Words only: no model, nothing fitted. A list of two or more that leaves an option out says nothing of it, unless
 ``exclusive`` is set.
 """

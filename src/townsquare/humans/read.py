@@ -38,14 +38,14 @@ def read_humans(path: Path, *, form: str = "", mapping: str = "", skip_bad: bool
     DataError
         What cannot be read, with file and row.
     SettingError
-        An unknown form, or a form beside a mapping.
+        An unknown form, or a form next to a mapping.
     """
     if form:
         check_known("--format", form, FORMATS, SettingError)
     if form and mapping:
-        raise SettingError("--format", got="a mapping beside it", allowed="one of the two")
+        raise SettingError("--format", got="also a mapping", allowed="only one of the two")
     if not is_file(path) and not is_folder(path):
-        raise DataError(str(path), got="nothing there", allowed="a folder or file of human data")
+        raise DataError(str(path), got="no such file or folder", allowed="a folder or file of human data")
     adapter = mapping or form or _form_of(path)
     if adapter == "plain" and not mapping:
         return joined(path.stem, plain.read(path), skip_bad=skip_bad)
@@ -66,4 +66,4 @@ def _form_of(path: Path) -> str:
         if mark in columns:
             return name
     do = "name the columns in a mapping file, or give a file of the plain form"
-    raise DataError(str(path), got="a folder of no known form", allowed=", ".join(FOLDERS), do=do)
+    raise DataError(str(path), got="a folder in an unknown format", allowed=", ".join(FOLDERS), do=do)

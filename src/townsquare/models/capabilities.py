@@ -14,7 +14,7 @@ from townsquare.models.contract import Message, Request
 
 _LENGTHS = frozenset({"minLength", "maxLength"})
 INSTRUCTION = "Answer with one JSON object and nothing else. It must fit this JSON Schema:\n"
-"""Before the schema, where it stands in the prompt."""
+"""Before the schema, where it is in the prompt."""
 _HOLDERS = (dict, list, tuple)
 _SAMPLING = ("temperature", "seed")
 _NOT_TAKEN = re.compile("unsupported|not support|unrecogni[sz]ed|unknown|unexpected|not (?:allowed|permitted)|extra ")
@@ -28,11 +28,11 @@ class Mode(IntEnum):
     LOOSE_SCHEMA = 1
     """The same without the lengths of strings, which some servers refuse."""
     OBJECT = 2
-    """``response_format: json_object``; the schema stands in the prompt."""
+    """``response_format: json_object``; the schema is in the prompt."""
     TOOL = 3
     """A function that must be called."""
     TEXT = 4
-    """Plain text; the schema stands in the prompt and a tolerant parser reads the reply."""
+    """Plain text; the schema is in the prompt and a tolerant parser reads the reply."""
 
 
 @dataclass

@@ -90,8 +90,8 @@ class ModelClient:
 
     A call that is in the store is never asked again, failed ones included. Equal requests of one batch are asked once.
     Requests are taken one by one while others are under way, so that those of a generator, thousands of long prompts,
-    are put together while servers work, and the first is sent when it is there.
-    Every call is recorded as it ends, in whatever order they end; replies and :meth:`taken` are in request order.
+    are combined while servers work, and the first is sent when it is there.
+    Every call is recorded as it ends, in any order they end; replies and :meth:`taken` are in request order.
 
     Parameters
     ----------
@@ -272,7 +272,7 @@ class ModelClient:
 
 
 def _checked(request: Request, answer: Answer) -> Answer:
-    """Return the answer, made a failure if its value does not fit the schema, whatever the member says."""
+    """Return the answer, made a failure if its value does not fit the schema, regardless of the member says."""
     if answer.outcome is not Outcome.OK:
         return answer._replace(value=None)
     if request.schema:
@@ -301,7 +301,7 @@ GATHERED = 0.05
 
 
 class CallWriter:
-    """Writes to a store from a thread of its own, so that a slow disk holds up neither servers nor the next question.
+    """Writes to a store from a separate thread, so that a slow disk holds up neither servers nor the next question.
 
     Use as ``async with``; when it ends, all that was handed in is recorded, also if the work was given up.
 

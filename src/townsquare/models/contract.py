@@ -67,6 +67,16 @@ class Request:
     step: int = 0
     turn: int = 0
 
+    @classmethod
+    def of(cls, purpose: str, prompt: str, schema: Mapping[str, Any] = FREE_TEXT, **how: Any) -> Request:
+        """Return a question in one message of the user; a schema has the name of the purpose. Takes any other field.
+
+        >>> Request.of("act", "Like or ignore?", {"enum": ["like", "ignore"]}, agent=3).name
+        'act'
+        """
+        name = purpose if schema else "reply"
+        return cls(purpose=purpose, messages=(Message("user", prompt),), schema=schema, name=name, **how)
+
     @property
     def content(self) -> dict[str, Any]:
         """Everything the server receives, in JSON-able values; nothing else may change an answer."""
@@ -203,9 +213,9 @@ class Asker(Protocol):
     """The client as seen by stages of a run."""
 
     def ask(self, requests: Iterable[Request]) -> list[Reply]:
-        """Return one reply a request, in their order, whatever the order in which they came back.
+        """Return one reply a request, in their order, regardless of the order in which they came back.
 
-        Requests of a generator may be put together in another thread, one after the other, while the caller waits.
+        Requests of a generator may be combined in another thread, one after the other, while the caller waits.
         """
 
 

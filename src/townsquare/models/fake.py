@@ -14,6 +14,7 @@ from typing import Any
 import orjson
 
 from townsquare.core.errors import SettingError
+from townsquare.core.files import bundled_folder
 from townsquare.models.contract import Answer, ChatModel, Outcome, Request
 from townsquare.models.member import ModelMember
 from townsquare.models.usage import estimate
@@ -21,12 +22,7 @@ from townsquare.models.validate import schema_fault
 from townsquare.settings.config import Model, Serving
 
 NAME = "fake"
-WORDS = (
-    "I", "think", "this", "is", "worth", "a", "closer", "look", "before", "we", "decide", "people", "here", "may",
-    "see", "it", "another", "way", "let", "us", "hear", "more", "about", "what", "happened", "and", "who", "was",
-    "there", "some", "days", "are", "better", "than", "others", "the", "town", "has", "many", "sides", "time",
-    "will", "tell",
-)  # fmt: skip
+WORDS = (bundled_folder() / "fake_words.txt").read_text(encoding="utf-8").split()
 SHORTEST, LONGEST = 3, 14
 MOST_ITEMS = 3
 DEEPEST = 12
@@ -72,7 +68,7 @@ def written(value: Any) -> str:
 
 
 class _Maker:
-    """Builds one value; each choice is keyed by where it stands, so that no choice moves another."""
+    """Builds one value; each choice is keyed by where it is, so that no choice moves another."""
 
     def __init__(self, key: bytes, root: Mapping[str, Any]) -> None:
         self._key, self._root = key, root

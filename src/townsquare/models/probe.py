@@ -64,7 +64,7 @@ class CapabilityProbe:
         self._faults: dict[Endpoint, NoContact] = {}
 
     async def settle(self) -> None:
-        """Contact the servers that are not known yet; waits until one is. The others are contacted beside the run.
+        """Contact the servers that are not known yet; waits until one is. The others are contacted next to the run.
 
         Raises
         ------

@@ -45,7 +45,7 @@ class Provider:
         Raises
         ------
         SettingError
-            The name of the model or the address is missing, or an address stands there twice.
+            The name of the model or the address is missing, or an address is there twice.
         """
         if not rest:
             raise SettingError("model.name", got=repr(model.name), allowed=f"{self.name}/MODEL, as the server calls it")
@@ -114,7 +114,7 @@ def find_key(name: str | None) -> str | None:
     """
     key = (os.environ.get(name) or _written(Path(FILE)).get(name, "")).strip() if name else ""
     if key and not _PLAIN.fullmatch(key):
-        raise SettingError(str(name), got="a value with characters that no key has", do="set it again")
+        raise SettingError(str(name), got="a value with characters that no key contains", do="set it again")
     return key or None
 
 

@@ -206,7 +206,7 @@ class Endpoints:
             endpoint.probe_wait = min(LAST_PROBE, 2 * endpoint.probe_wait)
 
     def answered(self, endpoint: Endpoint) -> None:
-        """It gave an answer: whatever it was, the server works."""
+        """Note that the server answered: whatever the answer, it works."""
         endpoint.failures, endpoint.probe_at, endpoint.probe_wait = 0, 0.0, FIRST_PROBE
 
     def wake(self) -> None:

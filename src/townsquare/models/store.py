@@ -24,7 +24,7 @@ TABLE = "ts_calls"
 COLUMNS = tuple(field.name for field in fields(Call))
 _values = attrgetter(*COLUMNS)
 _TYPES = {"str": "TEXT", "int": "INTEGER", "float": "REAL", "Outcome": "INTEGER"}
-# Rows stand in the order in which they came, and identities in an index of their own: in one tree by identity, rows of
+# Rows are in the order in which they came, and identities in an index of their own: in one tree by identity, rows of
 # several kilobytes leave room for four branches a page, and each call would read and write pages all over the file.
 _DECLARED = [f"{field.name} {_TYPES[str(field.type)]} NOT NULL" for field in fields(Call)]
 _CREATE = f"CREATE TABLE IF NOT EXISTS {TABLE} ({', '.join(_DECLARED)}, PRIMARY KEY (identity))"

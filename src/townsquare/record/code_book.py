@@ -20,7 +20,7 @@ def code_book(tables: tuple[str, ...] = tuple(schema.TABLES)) -> pl.DataFrame:
     -------
     DataFrame
         A row for each column: ``table``, ``column``, ``type``, ``bits``, ``unit``, ``codes`` (number = word, in the
-        order of the numbers), ``missing`` (the value that stands for none, and when it does), ``since`` (version of the
+        order of the numbers), ``missing`` (the value that represents none, and when it does), ``since`` (version of the
         record), ``meaning`` and ``table_meaning``.
 
     Examples
@@ -50,7 +50,7 @@ def _row(table: schema.Table, column: schema.Column) -> dict[str, str | int | No
 
 
 def missing(column: schema.Column) -> str:
-    """Say which value of a column stands for none, and when; "" if every row has a value.
+    """Say which value of a column represents none, and when; "" if every row has a value.
 
     >>> missing(schema.Column("parent", "i4", "row of posts: what a comment answers; -1 for none"))
     '-1 for none'

@@ -8,7 +8,7 @@ that repeat first and else in declared order, each column in row order:
 * texts as their UTF-8 lengths (int64), then their bytes.
 
 A column of whole numbers or booleans that are all equal is hashed as one value. Columns that repeat together
-(``Column.repeats``: what exposures show beside a root) are hashed once a combination of their values, in the order in
+(``Column.repeats``: what exposures show next to a root) are hashed once a combination of their values, in the order in
 which these first appear, and after them, as a column ``combination`` of int32, which one each row has, from 0.
 
 Every column gives a digest of its own; name of the table, number of rows, and name, dtype, number of values and digest

@@ -49,7 +49,7 @@ class RunHeader:
 
     @property
     def settings_unchanged(self) -> bool:
-        """Whether the settings are those that the hash beside them was computed of."""
+        """Whether the settings are those that the hash next to them was computed of."""
         return settings_digest(self.settings) == self.settings_hash
 
     def check(self, where: str) -> None:

@@ -1,9 +1,10 @@
 """The SQLite file of a run: its tables, how columns become rows and rows columns, and what its errors mean.
 
-``ts_<name>`` are the tables of ``schema``. Two more are the recorder's own: ``ts_run`` (key, value) says what run this
-is, and ``ts_batches`` (step, name, rows) how many rows each committed step added to each table, in SQLite or in
-Parquet. Rows are only ever appended, so in SQLite those of a step are a range of ``rowid``: that finds them without an
-index on the step, for tables without a column ``step`` too.
+``ts_<name>`` are the tables of ``schema``. Three more are the recorder's own: ``ts_run`` (key, value) says what run
+this is, ``ts_batches`` (step, name, rows) how many rows each committed step added to each table, wherever they are, and
+``ts_packed`` holds the rows of the largest tables, unless these are in Parquet or of an earlier version. Rows are only
+ever appended, so those of a step are a range of ``rowid``: that finds them without an index on the step, for
+tables without a column ``step`` too.
 """
 
 from __future__ import annotations
@@ -11,8 +12,8 @@ from __future__ import annotations
 import hashlib
 import json
 import sqlite3
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import closing, contextmanager
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from functools import lru_cache
 from itertools import chain, islice, repeat
 from pathlib import Path
@@ -25,6 +26,7 @@ from townsquare.core import schema
 from townsquare.core.errors import RecordError, WrongVersion
 from townsquare.core.identity import canonical_json, run_hash
 from townsquare.core.private_files import make_file
+from townsquare.record import packed
 from townsquare.record.content_hash import HashChain
 from townsquare.record.frames import as_sql_values, dtype_of, to_frame
 from townsquare.record.mosaic.views import VIEWS, tables_of
@@ -39,7 +41,8 @@ INDEXES: dict[str, tuple[tuple[str, ...], ...]] = {
     "traits": (("agent",),),
 }
 DAMAGED = "the file is damaged, or was copied during a write: copy the whole folder again, or repeat the run"
-_IN_PARQUET = 'SELECT * FROM "this view needs tables that are in Parquet: ask through Run.sql"'
+SQLITE, PACKED, PARQUET = "SQLite", "packed", "Parquet"
+_ELSEWHERE = 'SELECT * FROM "this view needs packed tables: ask through Run.sql, or townsquare export --to sqlite"'
 _BUSY_SECONDS = 30.0
 _WRITE_ROWS = 100_000  # rows that stand as Python objects at a time
 _VALUES = 8_000
@@ -51,7 +54,7 @@ def connect(path: Path, *, writing: bool = False) -> sqlite3.Connection:
 
     WAL lets others read while a run is written. ``synchronous=NORMAL`` writes the log without waiting for the disk: a
     killed process loses nothing, since the log is with the operating system by then, and a power cut can take the last
-    steps but never half a step. Lost steps are executed anew when the run is resumed.
+    steps but never half a step. Lost steps are executed again when the run is resumed.
     """
     if writing:
         make_file(path)  # the log and the journal get the mode of the database
@@ -136,13 +139,26 @@ def version_of(info: Mapping[str, str]) -> int:
     return int(info.get("record_version", "1"))
 
 
+def elsewhere(info: Mapping[str, str]) -> dict[str, str]:
+    """Return the tables whose rows are not in a table of their own, and where these are.
+
+    A run names its packed tables itself, so that it stays readable when later versions pack others.
+
+    >>> elsewhere({"packed": "beliefs,trail"})
+    {'beliefs': 'packed', 'trail': 'packed'}
+    """
+    if info.get("bulky") == "true":
+        return {name: PARQUET for name, table in schema.TABLES.items() if table.bulky}
+    return dict.fromkeys((name for name in info.get("packed", "").split(",") if name in schema.TABLES), PACKED)
+
+
 def bring_up(connection: sqlite3.Connection, info: Mapping[str, str], where: str) -> None:
     """Give a run that goes on today's views, and the tables and columns added since; raises as :func:`added_since`."""
     with transaction(connection):
-        set_info(connection, add_later(connection, info, where, _create_table, _declared))
+        set_info(connection, add_later(connection, info, where, _create_table, _declared, elsewhere(info)))
         for view in VIEWS:
             connection.execute(f"DROP VIEW IF EXISTS {view}")
-        _create_views(connection, schema.TABLES, in_parquet=info.get("bulky") == "true")
+        _create_views(connection, schema.TABLES, elsewhere(info))
 
 
 def add_later(
@@ -151,13 +167,15 @@ def add_later(
     where: str,
     create_table: Callable[[Any, schema.Table], None],
     declared: Callable[[schema.Column], str],
+    skipped: Collection[str] = (),
 ) -> dict[str, str]:
     """Make the tables and columns that were added since a run began; returns what ``ts_run`` holds from now on."""
     tables, columns = added_since(info, where)
     for table in tables:
-        create_table(connection, table)
+        if table.name not in skipped:
+            create_table(connection, table)
     for name, later in columns.items():
-        for column in later:
+        for column in later if name not in skipped else ():
             connection.execute(f'ALTER TABLE "ts_{name}" ADD COLUMN "{column.name}" {declared(column)}')
     return {"schema": fingerprints(), "record_version": str(schema.RECORD_VERSION), "state": "running", "run_hash": ""}
 
@@ -177,34 +195,37 @@ def hash_of_run(connection: Any) -> str:
 def create(connection: sqlite3.Connection, info: Mapping[str, str]) -> None:
     """Make all tables, the views of appendix D and the row of each key of ``info``, in one transaction."""
     with transaction(connection):
-        create_tables(connection, schema.TABLES, in_parquet=info.get("bulky") == "true")
+        create_tables(connection, schema.TABLES, elsewhere(info))
+        if PACKED in elsewhere(info).values():
+            connection.execute(packed.CREATE)
         connection.execute("CREATE TABLE ts_run (key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID")
         connection.executemany("INSERT INTO ts_run VALUES (?, ?)", info.items())
 
 
-def create_tables(connection: sqlite3.Connection, names: Iterable[str], *, in_parquet: bool = False) -> None:
+def create_tables(connection: sqlite3.Connection, names: Iterable[str], skipped: Collection[str] = ()) -> None:
     """Make these tables, ``ts_batches``, and the views of appendix D that they answer; the caller holds a transaction.
 
-    ``in_parquet`` says that rows of bulky tables will be elsewhere. Views that need them then end in an error that says
-    so, since over tables that are empty here they would answer, and wrongly: SQLite checks a view when it is read.
+    Tables that are ``skipped``, since their rows are elsewhere, are not made. Views that need them end in an error that
+    says what to do: SQLite checks a view when it is read.
     """
     names = list(names)
     for name in names:
-        _create_table(connection, schema.TABLES[name])
+        if name not in skipped:
+            _create_table(connection, schema.TABLES[name])
     connection.execute(
         "CREATE TABLE ts_batches (step INTEGER NOT NULL, name TEXT NOT NULL, rows INTEGER NOT NULL,"
         " PRIMARY KEY (name, step)) WITHOUT ROWID"
     )
-    _create_views(connection, names, in_parquet=in_parquet)
+    _create_views(connection, names, skipped)
 
 
-def _create_views(connection: sqlite3.Connection, names: Iterable[str], *, in_parquet: bool) -> None:
+def _create_views(connection: sqlite3.Connection, names: Iterable[str], skipped: Collection[str]) -> None:
     """Make the views of appendix D that these tables answer."""
     there = set(names)
-    elsewhere = {name for name in there if in_parquet and schema.TABLES[name].bulky}
     for view, query in VIEWS.items():
         if tables_of(view) <= there:
-            connection.execute(f"CREATE VIEW {view} AS {_IN_PARQUET if tables_of(view) & elsewhere else query}")
+            answers = tables_of(view).isdisjoint(skipped)
+            connection.execute(f"CREATE VIEW {view} AS {query if answers else _ELSEWHERE}")
 
 
 def _create_table(connection: sqlite3.Connection, table: schema.Table) -> None:
@@ -213,21 +234,16 @@ def _create_table(connection: sqlite3.Connection, table: schema.Table) -> None:
     connection.execute(f'CREATE TABLE "ts_{table.name}" ({columns}{key})')
 
 
-def index_name(table: str, columns: Sequence[str]) -> str:
-    """Return the name of an index."""
-    return f"ts_{table}_by_{'_'.join(columns)}"
-
-
 def create_indexes(connection: Any, names: Iterable[str] = INDEXES) -> None:
-    """Make the indexes that queries by agent or post want; after the run, since they would slow each step."""
+    """Make the indexes that queries by agent or post want; after all rows, since they would slow each step."""
     for table in names:
         for columns in INDEXES.get(table, ()):
-            listed, name = ", ".join(f'"{column}"' for column in columns), index_name(table, columns)
+            listed, name = ", ".join(f'"{column}"' for column in columns), f"ts_{table}_by_{'_'.join(columns)}"
             connection.execute(f'CREATE INDEX IF NOT EXISTS "{name}" ON "ts_{table}" ({listed})')
 
 
 def complete(connection: sqlite3.Connection, info: Mapping[str, str]) -> None:
-    """Make the indexes, fold the log into the file, and only then set ``info``, so that a copy of the file is whole.
+    """Fold the log into the file, and only then set ``info``, so that a copy of the file is whole.
 
     A step that fails leaves the one before it: whoever reads the new ``info`` reads one whole file.
 
@@ -236,8 +252,6 @@ def complete(connection: sqlite3.Connection, info: Mapping[str, str]) -> None:
     RecordError
         The run would be called finished, and another program's open transaction keeps the log from being folded.
     """
-    tables = {name for (name,) in connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
-    create_indexes(connection, [name for name in INDEXES if f"ts_{name}" in tables])
     connection.execute("PRAGMA synchronous=FULL")
     if not fold_log(connection) and info.get("state") == "finished":
         path = Path(connection.execute("PRAGMA database_list").fetchone()[2])
@@ -267,14 +281,9 @@ def fold_log(connection: sqlite3.Connection) -> bool:
 
 
 def is_whole(path: Path) -> bool:
-    """Return whether a closed database is one complete file: no log, no journal, no index missing."""
+    """Return whether a closed database is one complete file: no log and no journal."""
     log = path.with_name(f"{path.name}-wal")
-    if journal_path(path).exists() or (log.exists() and log.stat().st_size):
-        return False
-    with closing(connect(path)) as connection:
-        names = dict(connection.execute("SELECT name, type FROM sqlite_master"))
-    wanted = {index_name(table, columns) for table in INDEXES if f"ts_{table}" in names for columns in INDEXES[table]}
-    return wanted <= names.keys()
+    return not journal_path(path).exists() and not (log.exists() and log.stat().st_size)
 
 
 def journal_path(path: Path) -> Path:

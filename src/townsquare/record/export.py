@@ -1,6 +1,6 @@
 """A run as files for other programs: CSV, Parquet, JSON lines, or one SQLite database.
 
-Everything is written into a folder beside the one that was asked for, ``<name>.part``; that gets its name when all of
+Everything is written into a folder next to the one that was asked for, ``<name>.part``; that gets its name when all of
 it is there. What was stopped goes on with the same call: files that are done are kept.
 """
 
@@ -189,7 +189,7 @@ def _write_files(run: Run, draft: Path, plan: Plan, facts: Mapping[str, Any], on
 
 
 def _write_database(run: Run, draft: Path, plan: Plan, facts: Mapping[str, Any], on_table: OnTable) -> None:
-    """Write one SQLite database whatever the layout of the run; with all tables, it is a recorded run itself.
+    """Write one SQLite database regardless of the layout of the run; with all tables, it is a recorded run itself.
 
     The rows that a step added to a table go in at once, and ``ts_batches`` says of which they are there.
     """

@@ -5,6 +5,7 @@ from __future__ import annotations
 import sqlite3
 from collections.abc import Iterator, Sequence
 from contextlib import closing, contextmanager
+from functools import partial
 from pathlib import Path
 
 import polars as pl
@@ -12,16 +13,23 @@ import polars as pl
 from townsquare.core import schema
 from townsquare.core.errors import RecordError
 from townsquare.core.frames import collected
-from townsquare.record import database
+from townsquare.record import database, packed
 from townsquare.record.frames import frame_schema
 from townsquare.record.lock import is_locked
 from townsquare.record.parquet import LOST_PART, read_parts
-from townsquare.record.query import checked_query, named_tables, query_database, query_frames, with_later_columns
+from townsquare.record.query import (
+    checked_query,
+    named_tables,
+    query_copy,
+    query_database,
+    query_frames,
+    with_later_columns,
+)
 from townsquare.record.reader import EVERY_ROW, DatabaseReader, Steps, Wanted, check_count
 
 
 class FolderReader(DatabaseReader):
-    """Reads one folder. Opens the database anew for each question, so that it sees what was committed meanwhile.
+    """Reads one folder. Opens the database again for each question, so that it sees what was committed meanwhile.
 
     Raises
     ------
@@ -44,6 +52,7 @@ class FolderReader(DatabaseReader):
                 do=f"repeat the run into the same folder; if the folder is a copy, also {database.FILE}-wal",
             )
         super().__init__(str(folder), str(self._path), info)
+        self._elsewhere = database.elsewhere(info)
 
     def frame(
         self,
@@ -53,26 +62,31 @@ class FolderReader(DatabaseReader):
         wanted: Wanted = EVERY_ROW,
     ) -> pl.DataFrame:
         """Return the rows that these steps added, or all steps."""
-        if not self._in_parquet(table) or not self._knows(table):
+        stored = self.stored(table)
+        if stored == database.SQLITE or not self._knows(table):
             return super().frame(table, columns, steps, wanted)
-        parts = self._rows_by_step(table, steps)
+        where = f"{self.folder}, {'packed rows' if stored == database.PACKED else 'parts'} of {table.name}"
         tests = [pl.col(column).is_in(list(some)) for column, some in wanted.items()]
-        where = f"{self.folder}, parts of {table.name}"
         try:
-            rows = read_parts(self.folder, table.name, list(parts), table.recorded if wanted else columns)
+            with self._connection() as connection:
+                parts = self._rows_by_step(connection, table, steps)
+                rows = self._scan(connection, table, table.recorded if wanted else columns, list(parts))
             frame = rows.filter(*tests).select(list(frame_schema(columns))).pipe(collected)
         except (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError) as error:
             raise RecordError(where, got=str(error).splitlines()[0], do=LOST_PART) from error
+        if dict(frame.schema) != frame_schema(columns) or any(frame.null_count().row(0)):
+            raise RecordError(where, got="a value whose type does not match its column", do=LOST_PART)
         if not wanted:
             check_count(where, frame.height, sum(parts.values()))
         return frame
 
     def lazy(self, table: schema.Table, last: int | None = None) -> pl.LazyFrame:
         """Scan all rows committed so far; a query reads only the columns that it needs."""
-        if not self._in_parquet(table) or not self._knows(table):
+        if self.stored(table) != database.PARQUET or not self._knows(table):
             return super().lazy(table, last)
-        steps = None if last is None else (0, last)
-        return read_parts(self.folder, table.name, list(self._rows_by_step(table, steps)), table.recorded)
+        with self._connection() as connection:
+            parts = self._rows_by_step(connection, table, None if last is None else (0, last))
+            return self._scan(connection, table, table.recorded, list(parts))
 
     def check(self) -> None:
         """Refuse a database file that is not whole, so far as that does not show in the rows of the tables."""
@@ -82,17 +96,28 @@ class FolderReader(DatabaseReader):
             raise RecordError(str(self._path), got=answer.splitlines()[-1], do=database.DAMAGED)
 
     def query(self, query: str) -> pl.DataFrame:
-        """Answer one SELECT: by the database, unless it needs a table that is in Parquet."""
+        """Answer one SELECT: by SQLite, which gets a copy of packed tables, or by Polars if one is in Parquet."""
         checked = checked_query(query)
-        if any(self._in_parquet(schema.TABLES[name]) for name in named_tables(checked)):
+        stored = {self.stored(schema.TABLES[name]) for name in named_tables(checked)}
+        if database.PARQUET in stored:
             return query_frames(checked, self.lazy)
         with self._connection() as connection:
+            if database.PACKED in stored:
+                (last,) = connection.execute("SELECT coalesce(max(step), -1) FROM ts_steps").fetchone()
+                return query_copy(checked, partial(self.lazy, last=int(last)), self._path)
             full = with_later_columns(checked, self.header.record_version, self._fingerprints, "main")
             return query_database(connection, full)
 
     def stored(self, table: schema.Table) -> str:
         """Return where the rows of a table are."""
-        return "Parquet" if self._in_parquet(table) else "SQLite"
+        return self._elsewhere.get(table.name, database.SQLITE)
+
+    def _scan(
+        self, connection: sqlite3.Connection, table: schema.Table, columns: Sequence[schema.Column], steps: list[int]
+    ) -> pl.LazyFrame:
+        if self.stored(table) == database.PACKED:
+            return packed.read(connection, table.name, columns, steps).lazy()
+        return read_parts(self.folder, table.name, steps, columns)
 
     @contextmanager
     def _connection(self) -> Iterator[sqlite3.Connection]:
@@ -112,9 +137,6 @@ class FolderReader(DatabaseReader):
         self, connection: sqlite3.Connection, table: str, columns: Sequence[schema.Column], condition: str
     ) -> pl.DataFrame:
         return database.select(connection, table, columns, condition)
-
-    def _in_parquet(self, table: schema.Table) -> bool:
-        return self.header.bulky and table.bulky
 
 
 def _such_as(folder: Path) -> str:

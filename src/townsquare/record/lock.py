@@ -31,7 +31,7 @@ class RunLock:
         self._take()
 
     def renew(self) -> None:
-        """Take the lock anew if its file was removed since; ``RunBusy`` if another process was faster."""
+        """Take the lock again if its file was removed since; ``RunBusy`` if another process was faster."""
         if not self._is_the_file():
             self._file.close()
             self._take()

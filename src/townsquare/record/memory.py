@@ -14,7 +14,7 @@ from townsquare.record.content_hash import HashChain
 from townsquare.record.contract import STATES, RunHeader, StepSummary, check_same_run, summary_rows
 from townsquare.record.frames import frame_schema, to_frame
 from townsquare.record.query import checked_query, query_frames
-from townsquare.record.reader import EVERY_ROW, Steps, Wanted
+from townsquare.record.reader import ALL_STEPS, EVERY_ROW, Steps, Wanted
 from townsquare.record.replay import check_next, check_same_step
 
 
@@ -109,9 +109,9 @@ class MemoryRecorder:
         """Return where the rows of a table are."""
         return "memory"
 
-    def counts(self) -> dict[str, int]:
-        """Return the number of rows by table."""
-        return {name: self.frame(table, table.recorded[:1]).height for name, table in schema.TABLES.items()}
+    def counts(self, steps: Steps = ALL_STEPS) -> dict[str, int]:
+        """Return the number of rows that these steps added, by table."""
+        return {name: self.frame(table, table.recorded[:1], steps).height for name, table in schema.TABLES.items()}
 
     def query(self, query: str) -> pl.DataFrame:
         """Answer one SELECT."""

@@ -1,8 +1,6 @@
 """Parquet parts: the bulky tables of large runs, one file a table and step, ``parts/<table>/step-000012.parquet``.
 
-Rows that are coded (:class:`townsquare.core.coded_rows.CodedRows`) are two files: the second,
-``step-000012-beside.parquet``, has the columns that are functions of the code, which is the column ``beside`` of the
-first: a row of the second.
+Coded rows are two files, as in :mod:`townsquare.record.packed`; the second is ``step-000012-beside.parquet``.
 """
 
 from __future__ import annotations
@@ -18,15 +16,14 @@ from typing import Literal
 import polars as pl
 
 from townsquare.core import schema
-from townsquare.core.coded_rows import CodedRows, PartedRows
 from townsquare.core.errors import RecordError
 from townsquare.core.private_files import folder_mode
 from townsquare.record.frames import dtype_of, frame_schema, missing_values
+from townsquare.record.packed import CODE, stored_rows
 from townsquare.record.part_writer import write_file
 
 FOLDER = "parts"
 LOST_PART = "copy the whole folder of the run again, or repeat the run in a new folder"
-CODE = "beside"
 _PART = re.compile(r"step-(\d+)(?:-beside)?\.(parquet|tmp)")
 
 
@@ -48,15 +45,9 @@ def write_part(folder: Path, table: str, step: int, columns: schema.Columns) -> 
     """
     final = part_path(folder, table, step)
     _make_folder(final.parent, folder)
-    recorded = schema.TABLES[table].recorded
-    if isinstance(columns, CodedRows):
-        own = [column for column in recorded if column.name in columns.columns]
-        _write(beside_path(final), [column for column in recorded if column not in own], [columns.per_root])
-        code = schema.Column(CODE, "i4", "Row of the second file.")
-        _write(final, [*own, code], [{**columns.columns, CODE: columns.index}])
-    else:
-        beside_path(final).unlink(missing_ok=True)  # of a run that was stopped before it committed this step
-        _write(final, recorded, columns.blocks if isinstance(columns, PartedRows) else [columns])
+    beside_path(final).unlink(missing_ok=True)  # of a run that was stopped before it committed this step
+    for path, rows in zip((final, beside_path(final)), stored_rows(table, columns), strict=False):
+        _write(path, *rows)
     _sync(final.parent)
 
 
@@ -144,7 +135,7 @@ def remove_uncommitted(folder: Path, last: int) -> list[Path]:
 
 
 def _make_folder(path: Path, run: Path) -> None:
-    """Make a folder below that of the run, which must be there: it is never made anew."""
+    """Make a folder below that of the run, which must be there: it is never made again."""
     if path.is_dir():
         return
     for folder in (path.parent, path):

@@ -9,6 +9,7 @@ import re
 import sqlite3
 from collections.abc import Callable, Collection, Iterable, Sequence
 from contextlib import closing
+from pathlib import Path
 
 import polars as pl
 
@@ -24,16 +25,17 @@ from townsquare.record.query_words import Token, check_functions, tokens_of
 PREFIX = "ts_"
 _MISSING = re.compile(r"(?:no such table: (?:main\.)?|relation ['\"])(\w+)")
 _ALLOWED = {sqlite3.SQLITE_SELECT, sqlite3.SQLITE_READ, sqlite3.SQLITE_FUNCTION, sqlite3.SQLITE_RECURSIVE}
-# A mistake in a query has the code SQLITE_SCHEMA where SQLite read its schema anew while it parsed the query.
+# A mistake in a query has the code SQLITE_SCHEMA where SQLite read its schema again while it parsed the query.
 _FAULTS_OF_QUERIES = (
     sqlite3.SQLITE_ERROR, sqlite3.SQLITE_AUTH, sqlite3.SQLITE_RANGE, sqlite3.SQLITE_MISUSE, sqlite3.SQLITE_SCHEMA,
 )  # fmt: skip
 _PLACE_OF_TABLE = re.compile(r"""(?:\b(?:from|join)\b|[,.(\[])\s*["'`\[]?(\w+)""")
-_ONE_SELECT = "one SELECT (or WITH … SELECT) over tables named ts_… and the views of appendix D"
+_END_OF_FROM = re.compile(r"[()]|\b(?:where|group|order|having|limit|window|union|intersect|except|on|using)\b")
+_ONE_SELECT = "one SELECT (or WITH … SELECT) over tables of the run and the views of appendix D"
 
 
 def checked_query(query: str) -> str:
-    """Return the query without comments and without its terminator, if it is one SELECT.
+    """Return the query without comments and without its terminator, if it is one SELECT; tables may lack ``ts_``.
 
     Raises
     ------
@@ -46,7 +48,35 @@ def checked_query(query: str) -> str:
     first = next((token.text.casefold() for token in tokens if token.text != " "), "")
     if first not in ("select", "with") or Token("sign", ";") in tokens:
         raise SettingError("query", got=_short(query), allowed=_ONE_SELECT)
-    return "".join(token.text for token in tokens).strip()
+    plain = "".join(token.text for token in tokens).strip()
+    bare = _bare_tables(plain)
+    return _beginning_with(plain, [f'"{name}" AS (SELECT * FROM "{PREFIX}{name}")' for name in bare])
+
+
+def _bare_tables(query: str) -> list[str]:
+    """Return tables named without prefix after FROM or JOIN; a view, or a name that the query defines, comes first.
+
+    >>> _bare_tables("SELECT * FROM beliefs, steps JOIN posts ON 1 WHERE trail IN (SELECT claim FROM claims)")
+    ['claims', 'beliefs', 'steps']
+    """
+    named = {
+        words[0]
+        for clause in re.split(r"\b(?:from|join)\b", query.lower())[1:]
+        for part in _END_OF_FROM.split(clause)[0].split(",")
+        if (words := re.findall(r"\w+", part))
+    }
+    defined = set(re.findall(r"(\w+)[\"`\]]?\s*(?:\([^()]*\)\s*)?\bas\b[\w\s]*\(", query.lower()))
+    return [name for name in schema.TABLES if name in named - defined and name not in VIEWS]
+
+
+def _beginning_with(query: str, tables: Sequence[str]) -> str:
+    """Return the query with named subqueries before its own."""
+    if not tables:
+        return query
+    begin = re.match(r"with\s+(recursive\s+)?", query, re.IGNORECASE)
+    if begin is None:
+        return f"WITH {', '.join(tables)} {query}"
+    return f"WITH {begin[1] or ''}{', '.join(tables)}, {query[begin.end() :]}"
 
 
 def with_later_columns(query: str, version: int, recorded: Collection[str], schema_name: str) -> str:
@@ -64,12 +94,7 @@ def with_later_columns(query: str, version: int, recorded: Collection[str], sche
             nulls = ", ".join(f'CAST(NULL AS {_sql_type(column)}) AS "{column.name}"' for column in later)
             rows = f'{rowid}*, {nulls} FROM "{schema_name}"."ts_{name}"' if name in recorded else f"{nulls} LIMIT 0"
             tables.append(f'"ts_{name}" AS (SELECT {rows})')
-    if not tables:
-        return query
-    begin = re.match(r"with\s+(recursive\s+)?", query, re.IGNORECASE)
-    if begin is None:
-        return f"WITH {', '.join(tables)} {query}"
-    return f"WITH {begin[1] or ''}{', '.join(tables)}, {query[begin.end() :]}"
+    return _beginning_with(query, tables)
 
 
 def _sql_type(column: schema.Column) -> str:
@@ -144,7 +169,7 @@ def query_frames(query: str, lazy: Callable[[schema.Table], pl.LazyFrame]) -> pl
         For any other fault of the query.
     """
     if named_views(query):
-        return _query_copy(query, lazy)
+        return query_copy(query, lazy)
     check_functions(query)
     tables = {name: schema.TABLES[name] for name in named_tables(query)}
     frames = {PREFIX + name: lazy(table).select(as_sql_values(table.recorded)) for name, table in tables.items()}
@@ -154,10 +179,15 @@ def query_frames(query: str, lazy: Callable[[schema.Table], pl.LazyFrame]) -> pl
         raise fault_of(query, str(error)) from error
 
 
-def _query_copy(query: str, lazy: Callable[[schema.Table], pl.LazyFrame]) -> pl.DataFrame:
-    """Answer a checked query by SQLite: laid out over empty tables, it says which columns it reads."""
+def query_copy(query: str, lazy: Callable[[schema.Table], pl.LazyFrame], file: Path | None = None) -> pl.DataFrame:
+    """Answer a checked query by SQLite over a copy of what it reads: empty tables say which columns that is.
+
+    ``file`` is the database of the run, for tables of the recorder itself.
+    """
     tables = [schema.TABLES[name] for name in named_tables(query)]
-    with closing(sqlite3.connect(":memory:", isolation_level=None)) as connection:
+    with closing(sqlite3.connect(":memory:", isolation_level=None, uri=True)) as connection:
+        if file is not None:
+            connection.execute("ATTACH ? AS run", (f"{file.resolve().as_uri()}?mode=ro",))
         for table in tables:
             declared = ", ".join(f'"{column.name}" {_sql_type(column)}' for column in table.recorded)
             connection.execute(f'CREATE TABLE "{PREFIX}{table.name}" ({declared})')
@@ -211,7 +241,7 @@ def fault_of(query: str, message: str) -> SettingError:
     """Return the error for a message of a database about a query."""
     missing = _MISSING.search(message)
     if missing:
-        tables = [*(PREFIX + name for name in schema.TABLES), *VIEWS]
+        tables = [*(PREFIX + name if name in VIEWS else name for name in schema.TABLES), *VIEWS]
         do = did_you_mean(missing[1], tables)
         return UnknownName("table in query", got=repr(missing[1]), allowed=", ".join(tables), do=do)
     return SettingError("query", got=_short(query), do=message.splitlines()[0])

@@ -50,7 +50,7 @@ class RunReader(Protocol):
         """Return why the run is unhealthy; "" if it is not."""
 
     def run_hash(self) -> str:
-        """Return the run hash that was recorded when the run was closed; "" if there is none."""
+        """Return the run hash that was recorded when the run was closed; "" if none exists."""
 
     def summaries(self) -> pl.DataFrame:
         """Return the committed rows of ``steps``, by step."""
@@ -70,8 +70,8 @@ class RunReader(Protocol):
     def lazy(self, table: schema.Table, last: int | None = None) -> pl.LazyFrame:
         """Return all rows of a table as a lazy frame, or those that steps up to ``last`` added."""
 
-    def counts(self) -> dict[str, int]:
-        """Return the number of rows by table; empty tables may be left out."""
+    def counts(self, steps: Steps = ALL_STEPS) -> dict[str, int]:
+        """Return the number of rows that these steps added, by table; empty tables may be left out."""
 
     def check(self) -> None:
         """Raise ``RecordError`` if the files that hold it are damaged, wherever that is."""
@@ -80,14 +80,17 @@ class RunReader(Protocol):
         """Answer one SELECT."""
 
     def stored(self, table: schema.Table) -> str:
-        """Return where the rows of a table are: ``"memory"``, ``"SQLite"``, ``"Parquet"`` or ``"PostgreSQL"``."""
+        """Return where the rows of a table are, as :meth:`Run.stored`."""
 
 
 def rows_of_step(reader: RunReader, step: int) -> ColumnsOf:
     """Return a function that gives the rows one committed step added to a table, as :meth:`Batches.get` does."""
+    counts = reader.counts((step, step))
 
     def columns_of(name: str) -> schema.Columns:
         table = schema.TABLES[name]
+        if not counts.get(name):
+            return schema.empty(name)
         return from_frame(name, reader.frame(table, table.recorded, (step, step)))
 
     return columns_of
@@ -176,7 +179,8 @@ class DatabaseReader(ABC):
 
     def lazy(self, table: schema.Table, last: int | None = None) -> pl.LazyFrame:
         """Scan all rows committed so far, some steps at a time, in the columns that a query needs."""
-        spans = _spans(self._rows_by_step(table, None if last is None else (0, last)))
+        with self._connection() as connection:
+            spans = _spans(self._rows_by_step(connection, table, None if last is None else (0, last)))
 
         def scan(
             names: list[str] | None, predicate: pl.Expr | None, n_rows: int | None, _batch_size: int | None
@@ -195,10 +199,11 @@ class DatabaseReader(ABC):
 
         return register_io_source(scan, schema=frame_schema(table.recorded), is_pure=True)
 
-    def counts(self) -> dict[str, int]:
-        """Return the number of rows of each table that has some."""
+    def counts(self, steps: Steps = ALL_STEPS) -> dict[str, int]:
+        """Return the number of rows that these steps added to each table that got some."""
+        query = "SELECT name, sum(rows) FROM ts_batches WHERE step BETWEEN {} AND {} GROUP BY name"
         with self._connection() as connection:
-            rows = connection.execute("SELECT name, sum(rows) FROM ts_batches GROUP BY name").fetchall()
+            rows = connection.execute(query.format(*steps)).fetchall()
         return {str(name): int(n) for name, n in rows}
 
     def _knows(self, table: schema.Table) -> bool:
@@ -215,12 +220,11 @@ class DatabaseReader(ABC):
             )
         return recorded is not None
 
-    def _rows_by_step(self, table: schema.Table, steps: Steps | None) -> dict[int, int]:
+    def _rows_by_step(self, connection: Any, table: schema.Table, steps: Steps | None) -> dict[int, int]:
         """Return how many rows each step added to a table, for steps that added some."""
         first, last = steps or ALL_STEPS
         query = f"SELECT step, rows FROM ts_batches WHERE name = '{table.name}' AND step BETWEEN {first} AND {last}"
-        with self._connection() as connection:
-            return dict(connection.execute(f"{query} ORDER BY step").fetchall())
+        return dict(connection.execute(f"{query} ORDER BY step").fetchall())
 
 
 def _extent(connection: Any, table: str, steps: Steps) -> tuple[int, int]:

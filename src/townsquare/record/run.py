@@ -9,6 +9,8 @@ from typing import Any
 import polars as pl
 
 from townsquare.core import schema
+from townsquare.core.arguments import checked
+from townsquare.core.cards import html_of
 from townsquare.core.errors import HashMismatch, RecordError
 from townsquare.core.identity import run_hash
 from townsquare.record.content_hash import ColumnsOf, HashChain
@@ -33,15 +35,29 @@ class Run:
         self._settings_checked = False
         self.folder = folder
 
+    def __repr__(self) -> str:
+        config = self.header.settings
+        name = Path(str(config["scenario"])).name
+        size = f"{config['agents']:,} agents, step {self.last_step} of {config['steps']}, seed {config['seed']}"
+        return f"<Run {name}: {size}, {self.state}, content {self.content_hash[:12]}, {self.folder or 'in memory'}>"
+
+    def _repr_html_(self) -> str:
+        return html_of(self)
+
     @classmethod
-    def open(cls, folder: Path | str) -> Run:
+    @checked
+    def open(cls, folder: Path | str | Run) -> Run:
         """Open the run in a folder, or at ``postgresql://…?schema=…``: running, finished or stopped.
+
+        A ``Run`` is returned as it is.
 
         Raises
         ------
         RecordError
             If the folder holds no run, or one that cannot be read.
         """
+        if isinstance(folder, Run):
+            return folder
         if is_address(str(folder)):
             return cls(PostgresReader(Address.parse(full_address(str(folder)), where="address of a run")))
         path = Path(folder)
@@ -114,9 +130,13 @@ class Run:
         return {name: counts.get(name, 0) for name in schema.TABLES}
 
     def stored(self, name: str) -> str:
-        """Return where the rows of a table are: ``"memory"``, ``"SQLite"``, ``"Parquet"`` or ``"PostgreSQL"``."""
+        """Return where the rows of a table are.
+
+        ``"memory"``, ``"SQLite"``, ``"packed"`` (in the database too), ``"Parquet"`` or ``"PostgreSQL"``.
+        """
         return self._reader.stored(known_table(name))
 
+    @checked
     def table(self, name: str, steps: Steps | None = None, columns: Sequence[str] | None = None) -> pl.DataFrame:
         """Return rows of a table in the order of the record, with the dtypes of ``schema``.
 
@@ -142,6 +162,7 @@ class Run:
         chosen = chosen_columns(table, columns)
         return self._reader.frame(table, chosen, steps if of_a_step else None).select(as_nulls(chosen))
 
+    @checked
     def lazy(self, name: str, last: int | None = None) -> pl.LazyFrame:
         """Return the rows committed so far as a lazy frame that reads only the columns a query needs.
 
@@ -157,12 +178,32 @@ class Run:
         """Return a function that gives the rows one committed step added to a table, as they were recorded."""
         return rows_of_step(self._reader, step)
 
+    @checked
     def words(self, name: str, steps: Steps | None = None) -> pl.DataFrame:
-        """Return :meth:`table` with codes as ``pl.Enum`` of their lower-case words: ``"like"`` instead of 1."""
-        return in_words(known_table(name), self.table(name, steps))
+        """Return :meth:`table` with words instead of codes, as ``pl.Enum``: ``"like"`` instead of 1.
 
+        Propositions are there by name. Beside ``agent`` stands ``agent_name`` where agents have names.
+        """
+        frame = in_words(known_table(name), self.table(name, steps))
+        if "proposition" in frame.columns and name != "propositions":
+            names = self.table("propositions")["name"]
+            known = pl.col("proposition").replace_strict(
+                dict(enumerate(names)), default=None, return_dtype=pl.Enum(names.unique(maintain_order=True))
+            )
+            frame = frame.with_columns(known)
+        if "agent" in frame.columns and name != "agents":
+            agents = self.table("agents", columns=["agent", "name"]).rename({"name": "text"})
+            named = agents.join(self.table("texts"), on="text").select("agent", agent_name="content")
+            frame = frame.join(named, on="agent", how="left", maintain_order="left")
+        is_named = "agent_name" in frame.columns and frame["agent_name"].null_count() < frame.height
+        return frame if is_named else frame.drop("agent_name", strict=False)
+
+    @checked
     def sql(self, query: str) -> pl.DataFrame:
-        """Answer one SELECT over the tables ``ts_<name>``.
+        """Answer one SELECT over the tables: ``beliefs``, or ``ts_beliefs``.
+
+        Four names are also views of MOSAIC's appendix D, which come first: ``posts``, ``follows``, ``note_ratings`` and
+        ``agent_memories``. Their tables are ``ts_posts``, and so on.
 
         Values are as SQLite holds them in either layout: whole numbers 64 bits wide (a key above 2**63 is negative),
         booleans 0 and 1, NaN is NULL. If all tables are in one SQLite or PostgreSQL database, that database

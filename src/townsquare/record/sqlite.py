@@ -1,4 +1,4 @@
-"""A run recorded into a folder: ``run.db``, and Parquet parts for the bulky tables of large runs."""
+"""A run recorded into a folder: ``run.db``, with the largest tables packed, and Parquet parts in large runs."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from townsquare.core.errors import RecordError, RunBusy
 from townsquare.core.extras import library
 from townsquare.core.identity import canonical_json
 from townsquare.core.private_files import make_file, make_folder
-from townsquare.record import database
+from townsquare.record import database, packed
 from townsquare.record.batches import Batches
 from townsquare.record.contract import RunHeader, StepSummary, check_same_run, summary_rows
 from townsquare.record.folder import FolderReader
@@ -55,7 +55,8 @@ class FolderRecorder(DatabaseRecorder):
         self._path = self.folder / database.FILE
         self._lock: RunLock | None = None
         self._opened_as: tuple[os.stat_result, os.stat_result] | None = None
-        self._had_copy = self._bulky = False
+        self._had_copy = False
+        self._elsewhere: dict[str, str] = {}
 
     def open(self, header: RunHeader) -> int:
         """Start a run, or go on with one: takes the lock, compares the header, removes what was never committed."""
@@ -75,20 +76,22 @@ class FolderRecorder(DatabaseRecorder):
                 self._last = _start(self._connection, header, str(self.folder))
                 remove_uncommitted(self.folder, self._last)
                 self._opened_as = self.folder.stat(), self._path.stat()
+                self._elsewhere = database.elsewhere(database.read_info(self._connection))
             undo.pop_all()
         self._is_lost = False
-        self._bulky = header.bulky
         return self._last
 
     def _write(self, out: Batches, summary: StepSummary) -> None:
-        parts = [name for name in out.tables() if self._bulky and schema.TABLES[name].bulky]
-        for name in parts:
+        stored = {name: self._elsewhere.get(name, database.SQLITE) for name in out.tables()}
+        for name in (name for name, where in stored.items() if where == database.PARQUET):
             write_part(self.folder, name, out.step, out.get(name))
         with database.transaction(self._connection):
             self._check_ours()  # who opens the run now waits for this transaction, and reads what it commits
-            for name in out.tables():
-                if name not in parts:
+            for name, where in stored.items():
+                if where == database.SQLITE:
                     database.insert(self._connection, name, out.get(name))
+                elif where == database.PACKED:
+                    packed.write(self._connection, out.step, name, out.get(name))
             counts = [(out.step, name, out.count(name)) for name in out.tables()] + [(out.step, "steps", 1)]
             self._connection.executemany("INSERT INTO ts_batches VALUES (?, ?, ?)", counts)
             database.insert(self._connection, "steps", summary_rows([summary]))
@@ -127,7 +130,7 @@ class FolderRecorder(DatabaseRecorder):
 
     @contextmanager
     def _alone(self) -> Iterator[None]:
-        """Raise ``RunBusy`` where the database shows another writer, whatever the lock says."""
+        """Raise ``RunBusy`` where the database shows another writer, regardless of what the lock says."""
         try:
             yield
         except sqlite3.Error as error:
@@ -173,7 +176,8 @@ def _start(connection: sqlite3.Connection, header: RunHeader, where: str) -> int
     info = database.read_info(connection)
     if not info:
         write_settings(Path(where) / SETTINGS_FILE, header)
-        database.create(connection, begun_now(header))
+        packed_tables = ",".join(name for name, table in schema.TABLES.items() if table.packed)
+        database.create(connection, begun_now(header) | ({} if header.bulky else {"packed": packed_tables}))
         return -1
     check_same_run(where, header_from(info, where), header)
     database.bring_up(connection, info, where)

@@ -158,8 +158,11 @@ class Scenario:
         The folder in which relative paths of its settings (personas, follow graph) are looked up first.
     files : tuple of Path
         The files from which it was read, starting with the one that names the others; none for a generated scenario.
+    primary_outcome : str
+        The outcome that comparisons of this scenario put first; "" for the default.
     digest : str
-        SHA-256 (hexadecimal) of all but ``notices``, ``origin``, ``folder`` and ``files``; part of a run's identity.
+        SHA-256 (hexadecimal) of all but ``primary_outcome``, ``notices``, ``origin``, ``folder`` and ``files``; part of
+        a run's identity.
     """
 
     name: str
@@ -179,6 +182,7 @@ class Scenario:
     files: tuple[Path, ...] = ()
     notices: tuple[str, ...] = ()
     accounts: Accounts | None = None
+    primary_outcome: str = ""
     digest: str = field(init=False)
 
     def __post_init__(self) -> None:

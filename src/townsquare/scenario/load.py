@@ -1,6 +1,6 @@
 """Load scenarios, and schedule the injection of their posts.
 
-What a scenario holds stands in :mod:`townsquare.scenario.contents`, how files are read in
+What a scenario holds is in :mod:`townsquare.scenario.contents`, how files are read in
 :mod:`townsquare.scenario.read`; both are reached from here.
 """
 
@@ -32,11 +32,11 @@ from townsquare.scenario.read import (
     read_table_scenario,
 )
 from townsquare.scenario.shocks import Shock, with_shocks
-from townsquare.scenario.synthetic import MADE_POSTS, made_scenario
+from townsquare.scenario.synthetic import SYNTHETIC_POSTS, synthetic_scenario
 from townsquare.settings.config import Injection
 from townsquare.settings.presets import preset_names
 
-__all__ = ["ScenarioLine", "injection_schedule", "list_scenarios", "load_scenario", "made_scenario"]
+__all__ = ["ScenarioLine", "injection_schedule", "list_scenarios", "load_scenario", "synthetic_scenario"]
 
 
 class ScenarioLine(NamedTuple):
@@ -54,10 +54,10 @@ def load_scenario(name_or_path: str | Path) -> Scenario:
     Parameters
     ----------
     name_or_path : str or Path
-        A bundled name; ``made`` or ``made:500`` (see :func:`made_scenario`); a folder with ``scenario.yaml``; a YAML
-        file; a CSV or JSONL of posts. A bundled name has precedence over a folder of that name: write ``./name`` for
-        the folder.
-        The former name ``health-rumour`` gives ``health-rumor`` as earlier versions had it, with the same digest.
+        A bundled name; ``synthetic`` or ``synthetic:500`` (see :func:`synthetic_scenario`); a folder with
+        ``scenario.yaml``; a YAML file; a CSV or JSONL of posts. A bundled name has precedence over a folder of that
+        name: write ``./name`` for the folder. The former names ``health-rumour`` and ``made:500`` give
+        ``health-rumor`` and ``synthetic:500`` with the texts and the digest of earlier versions.
 
     Raises
     ------
@@ -69,17 +69,19 @@ def load_scenario(name_or_path: str | Path) -> Scenario:
     ('vaccine_safe', 'campaign_worthwhile')
     """
     asked = str(name_or_path)
-    if asked == "made" or asked.startswith("made:"):
-        return _load_made(asked)
+    name, colon, posts = asked.partition(":")
+    former = FORMER_NAMES["scenario"].get(name)
+    if former is not None:
+        return _as_formerly(load_scenario(current_name("scenario", name) + colon + posts), former, name)
+    if name == "synthetic":
+        return _load_synthetic(asked)
     if asked in _bundled_names():
-        return _read_bundled(asked)
-    if asked in FORMER_NAMES["scenario"]:
-        return _as_formerly(_read_bundled(current_name("scenario", asked)))
+        return read_scenario_folder(bundled_folder() / "scenarios" / asked, f"bundled:{asked}")
     path = Path(asked)
     if asked and files.is_folder(path):
         return read_scenario_folder(path, asked)
     if not files.is_file(path):
-        names, presets = [*_bundled_names(), "made"], preset_names()
+        names, presets = [*_bundled_names(), "synthetic"], preset_names()
         files_too = "or the path of a folder, YAML, JSONL or CSV"
         allowed = f"one of {', '.join(names)}, one of the presets {', '.join(presets)}, {files_too}"
         do = did_you_mean(asked, [*names, *presets])
@@ -92,26 +94,22 @@ def load_scenario(name_or_path: str | Path) -> Scenario:
     return read_table_scenario(path, asked)
 
 
-def _read_bundled(name: str) -> Scenario:
-    return read_scenario_folder(bundled_folder() / "scenarios" / name, f"bundled:{name}")
+def _as_formerly(scenario: Scenario, name: str, former: str) -> Scenario:
+    """Return a scenario with the texts of earlier versions, so that runs recorded then keep their digest."""
+    if name == "synthetic":
+        title = scenario.title.replace(name, former)
+        described = "Posts and arguments made by draws, to try out sizes; they say nothing about the world."
+    else:
+        title, described = (text.replace("rumor", "rumour") for text in (scenario.title, scenario.description))
+    return replace(scenario, name=scenario.name.replace(name, former), title=title, description=described)
 
 
-def _as_formerly(scenario: Scenario) -> Scenario:
-    """Return a scenario in the British spelling of earlier versions, so that runs recorded then keep their digest."""
-
-    def former(text: str) -> str:
-        return text.replace("rumor", "rumour")
-
-    name, title, description = map(former, (scenario.name, scenario.title, scenario.description))
-    return replace(scenario, name=name, title=title, description=description)
-
-
-def _load_made(asked: str) -> Scenario:
+def _load_synthetic(asked: str) -> Scenario:
     _, colon, posts = asked.partition(":")
     if colon and not (posts.isdecimal() and 1 <= len(posts) <= 7 and int(posts) > 0):
-        allowed = "made, or made:N with 1 to 9,999,999 posts"
+        allowed = "synthetic, or synthetic:N with 1 to 9,999,999 posts"
         raise DataError(f"scenario {asked!r}", got=repr(posts), allowed=allowed, do="an empty scenario cannot be run")
-    return made_scenario(posts=int(posts) if colon else MADE_POSTS)
+    return synthetic_scenario(posts=int(posts) if colon else SYNTHETIC_POSTS)
 
 
 def _bundled_names() -> list[str]:
@@ -195,7 +193,7 @@ def _with_share(rows: Int64, false: npt.NDArray[np.bool_], share: float) -> Int6
         kind = "no false posts" if share > 0 and not false.any() else "only false posts"
         do = "unset it to keep the order of posts"
         raise SettingError("injection.false_share", got=f"{share:g}, but the scenario has {kind}", do=do)
-    # The sliver keeps products such as 100 x 0.29 from falling below the whole number that they stand for.
+    # The sliver keeps products such as 100 x 0.29 from falling below the whole number that they represent.
     due = np.diff(np.floor(np.arange(rows.shape[0] + 1) * share + 1e-9)) > 0
     n_false, n_other = np.cumsum(due), np.cumsum(~due)
     ends = (n_false > np.count_nonzero(false)) | (n_other > np.count_nonzero(~false))

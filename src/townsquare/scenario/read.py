@@ -42,7 +42,7 @@ SCENARIO_FILE = "scenario.yaml"
 FILE_KEYS = ("propositions", "sources", "posts", "arguments", "comments", "notes", "accounts", "follows")
 """Keys whose value may be the name of a file."""
 PART_KEYS = ("injection", "settings", "events", "treatments")
-KEYS = ("name", "title", "description", *FILE_KEYS, *PART_KEYS, "start_time", "step_length")
+KEYS = ("name", "title", "description", "primary_outcome", *FILE_KEYS, *PART_KEYS, "start_time", "step_length")
 YAML_KINDS = (".yaml", ".yml")
 MAX_LINE = 1000
 MAPPING = "a mapping of setting to value"
@@ -128,6 +128,7 @@ def _scenario(
         name=name,
         title=name_cell(head, "title", required=False) or name,
         description=text_cell(head, "description", required=False),
+        primary_outcome=name_cell(head, "primary_outcome", required=False),
         propositions=propositions,
         posts=read,
         sources=sources.sources(),
@@ -188,13 +189,9 @@ def _table(path: Path, key: str, document: Mapping[str, Any]) -> Records:
         return value
     if isinstance(value, str):
         return tabular.read_table(_inside(path, key, value), tabular.TABLE_KINDS)
-    records = []
-    for number, item in enumerate(_typed(path, key, document, list, "a list, or the name of a CSV or JSONL file"), 1):
-        item_where = f"{where}, item {number}"
-        if not isinstance(item, dict):
-            raise DataError(item_where, got=repr(item)[:80], allowed="a mapping of column to value")
-        records.append(Record(item_where, tabular.spread(item_where, item), "key"))
-    return Records(where, tabular.columns_of(records), records)
+    items = _typed(path, key, document, list, "a list, or the name of a CSV or JSONL file")
+    named = ((f"{where}, item {number}", item) for number, item in enumerate(items, 1))
+    return tabular.records_of(where, named, "key")
 
 
 def _typed(path: Path, key: str, document: Mapping[str, Any], kind: type[Value], allowed: str) -> Value:

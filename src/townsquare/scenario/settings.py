@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
+from townsquare.core.arguments import checked
 from townsquare.core.errors import DataError
 from townsquare.scenario.contents import Scenario
 from townsquare.scenario.event_checks import check_against
@@ -25,7 +27,7 @@ def resolve_with_scenario(
     """Resolve layers like :func:`resolve`, with the scenario's own settings and injection below them.
 
     Where the layers name a preset as their scenario, the settings of the preset, its scenario among them, stand
-    between. ``scenario`` is what the name stands for, where that is known already.
+    between. ``scenario`` is what the name represents, where that is known already.
 
     Raises
     ------
@@ -47,7 +49,7 @@ def resolve_with_scenario(
     before = merged.get("scenario_digest")
     if before and before != scenario.digest:
         raise DataError(
-            f"scenario {name}", got="files that changed since", do="restore its files, or remove `scenario_digest`"
+            f"scenario {name}", got="files that changed later", do="restore its files, or remove `scenario_digest`"
         )
     below = merge({"injection": scenario.injection}, _normal(scenario.settings))
     given = set(_paths(merged))
@@ -94,15 +96,35 @@ def contents_now(settings: Settings, folder: Path | None) -> dict[str, str]:
     return file_contents([section for _, section in sections_of(settings)], folder)
 
 
+@checked
 def resolve_for(
-    scenario: str | None = None, file: Path | None = None, sets: Sequence[str] | Layer = (), **flags: object
+    scenario: str | Path | None = None,
+    file: Path | str | None = None,
+    sets: Mapping[str, Any] | Sequence[str] = (),
+    *,
+    agents: int | None = None,
+    steps: int | None = None,
+    seed: int | None = None,
 ) -> Settings:
-    """Return settings from what a command line gives; see :func:`layers_for`. The scenario stands below all of it.
+    """Check the settings of a run, and return them all.
+
+    Parameters
+    ----------
+    scenario : str or Path, optional
+        A bundled scenario or preset, a scenario file or folder.
+    file : Path or str, optional
+        A configuration file (YAML or JSON); what follows overrides it.
+    sets : mapping or list of str
+        Settings by dotted name, such as ``{"feed.followed": 10}``, or texts such as ``"feed.followed=10"``.
+    agents, steps, seed : int, optional
+        Number of people at the start (at least 1), number of steps (at least 1), random seed (at least 0).
 
     Raises
     ------
     DataError, SettingError, UnknownName
         With the dotted path of the setting and, for a file, its line.
     """
-    layers, origins = layers_for(scenario, file, sets, **flags)
+    name = None if scenario is None else str(scenario)
+    config = None if file is None else Path(file)
+    layers, origins = layers_for(name, config, sets, agents=agents, steps=steps, seed=seed)
     return resolve_with_scenario(*layers, origins=origins)

@@ -11,13 +11,13 @@ from townsquare.core.errors import DataError
 from townsquare.scenario.contents import Arguments, Posts, Proposition, Scenario, Source
 from townsquare.scenario.read import bundled_lines
 
-MADE_POSTS = 500
+SYNTHETIC_POSTS = 500
 _SOURCES = 8
 _TOPICS = ("north", "east", "south", "west")
 
 
-def made_scenario(
-    posts: int = MADE_POSTS, false_share: float = 0.1, propositions: int = 1, arguments: int = 20, seed: int = 0
+def synthetic_scenario(
+    posts: int = SYNTHETIC_POSTS, false_share: float = 0.1, propositions: int = 1, arguments: int = 20, seed: int = 0
 ) -> Scenario:
     """Return a scenario whose posts and arguments are drawn.
 
@@ -30,7 +30,7 @@ def made_scenario(
         In [0, 1]: false posts are spread evenly. They are less plausible (0.2 to 0.65 against 0.4 to 0.85) and come
         from the less credible half of the sources. These figures are assumptions, not measurements.
     seed : int
-        Of the draws; part of the name, so that two made scenarios differ in digest.
+        Of the draws; part of the name, so that two synthetic scenarios differ in digest.
 
     Raises
     ------
@@ -40,13 +40,13 @@ def made_scenario(
     if posts < 1 or propositions < 0 or arguments < 0 or (arguments and not propositions):
         got = f"{posts} posts, {propositions} propositions, {arguments} arguments"
         allowed = "at least one post, and a proposition if there are arguments"
-        raise DataError("made scenario", got=got, allowed=allowed)
+        raise DataError("synthetic scenario", got=got, allowed=allowed)
     if not 0 <= false_share <= 1:
-        raise DataError("made scenario", got=f"false_share {false_share}", allowed="a number from 0 to 1")
+        raise DataError("synthetic scenario", got=f"false_share {false_share}", allowed="a number from 0 to 1")
     return Scenario(
-        name=f"made-{posts}-{seed}",
-        title=f"{posts} made posts",
-        description="Posts and arguments made by draws, to try out sizes; they say nothing about the world.",
+        name=f"synthetic-{posts}-{seed}",
+        title=f"{posts} synthetic posts",
+        description="Synthetic posts and arguments, for benchmarks and tests. Their texts carry no information.",
         propositions=tuple(Proposition(f"p{i}", f"Made proposition {i} holds.") for i in range(propositions)),
         sources=tuple(Source(f"Made source {i}", (i + 1) / (_SOURCES + 1)) for i in range(_SOURCES)),
         posts=_posts(posts, false_share, propositions, seed),
@@ -56,7 +56,7 @@ def made_scenario(
         injection={},
         settings={},
         has_plausibility=True,
-        origin="made",
+        origin="synthetic",
     )
 
 

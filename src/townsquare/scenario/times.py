@@ -87,7 +87,7 @@ def steps_of_times(records: Sequence[Record], column: str, length: float | None,
     Raises
     ------
     DataError
-        With row and column: no time, a time before the start, a step over 1,000,000, a step beside it; times without
+        With row and column: no time, a time before the start, a step over 1,000,000, a step next to it; times without
         a length of steps.
     """
     times = np.full(len(records), np.nan)

@@ -1,4 +1,4 @@
-"""Base of all settings models, in a file of its own so that :mod:`townsquare.settings.config` can import models of
+"""Base of all settings models, in a separate file so that :mod:`townsquare.settings.config` can import models of
 other files.
 """
 
@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 from urllib.parse import urlsplit
 
@@ -81,6 +82,17 @@ class MemberParams(BaseModel):
         SettingError
             Naming the setting that an event may not change so.
         """
+
+
+@dataclass(frozen=True, slots=True)
+class FamilyMember:
+    """What members of most families have: a name, as in the registry, and the type of their settings.
+
+    A member without settings has ``MemberParams`` itself.
+    """
+
+    name: str
+    params: type[MemberParams]
 
 
 class Section(MemberParams):

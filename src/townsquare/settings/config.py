@@ -98,7 +98,7 @@ class Actions(Section):
     also: tuple[ActionName, ...] = setting((), "additional allowed kinds, such as `block`")
     comment_length: int = setting(250, "maximum length of a comment", ge=1, le=10000, unit="characters")
     post_length: int = setting(2000, "maximum length of a post or note", ge=1, le=100000, unit="characters")
-    friction: Friction = setting(dict, "kind of action -> probability that a second prompt stops it")
+    friction: Friction = setting(dict, "kind of action -> probability that a prompt to reconsider stops it")
 
 
 class LabelWeight(Section):

@@ -6,28 +6,14 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 
+from townsquare.core.documents import bundled_labels
 from townsquare.core.registry import did_you_mean
 from townsquare.settings.config import Config
 from townsquare.settings.events import Message
 from townsquare.settings.layers import leaves
 from townsquare.settings.problems import Problem, shown
 
-FIXED: Mapping[str, str] = {
-    path: why
-    for why, paths in {
-        "it is part of how a run starts": "agents scenario population graph leave_out",
-        "it says what a run was made of": "scenario_digest file_contents version prompts_digest",
-        "the length and the seed belong to the whole run": "steps seed",
-        "posts are scheduled for the whole run; use an `inject` event": "injection",
-        "stored state of the run depends on it": "feed.newest beliefs.rule evidence memory record",
-        "it is drawn once for the life of an agent": "policy.members policy.by beliefs.profiles treatments",
-        "stances, vectors and strengths of one run must be comparable": "beliefs.stance_scorer embedder strength",
-        "one model answers in a run; compare models as arms": "model",
-        "it is not part of a run's identity": "serving budget",
-        "events cannot set events": "events",
-    }.items()
-    for path in paths.split()
-}
+FIXED = {path: why for why, paths in bundled_labels("fixed_settings").items() for path in paths.split()}
 """Dotted path of a setting, or of a whole section, that no event can set -> why."""
 
 

@@ -58,7 +58,9 @@ class Event(Section):
     """An event at a step: exactly one of `set`, `inject` and `message`."""
 
     step: int = setting(..., "step of the event, before its feeds are built", ge=1, unit="step")
-    set: dict[str, Any] | None = setting(None, "settings from this step on, as {moderation.strategy: community}")
+    set: dict[str, Any] | None = setting(
+        None, "settings from this step on, for example {moderation.strategy: community}"
+    )
     inject: Inject | None = setting(None, "a shock: many posts at once")
     message: Message | None = setting(None, "a message to an audience")
 

@@ -5,7 +5,7 @@ A layer is a nested mapping of plain values. Later layers win, key by key; lists
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -49,10 +49,25 @@ def parse_set(text: str) -> dict[str, Any]:
     parts = [part.strip() for part in key.split(".")]
     if not equals or not all(parts):
         raise SettingError("--set", got=repr(text), allowed="key=value, such as feed.followed=10")
-    layer: Any = parse_value(value, f"--set {key.strip()}")
-    for part in reversed(parts):
-        layer = {part: layer}
-    return dict(layer)
+    return nested(parts, parse_value(value, f"--set {key.strip()}"))
+
+
+def nested(keys: Sequence[str], value: Any) -> dict[str, Any]:
+    """Return a value inside mappings, one for each key.
+
+    >>> nested(["feed", "pool"], 10)
+    {'feed': {'pool': 10}}
+    """
+    for key in reversed(keys):
+        value = {key: value}
+    return dict(value)
+
+
+def with_path(file: Path, values: dict[str, Any], key: str) -> dict[str, Any]:
+    """Return the values of a configuration file: a path under a key is relative to the file; a bare word stays."""
+    name = values.get(key)
+    path = file.parent / name if isinstance(name, str) and ("/" in name or Path(name).suffix) else None
+    return values if path is None or not path.exists() else {**values, key: str(path)}
 
 
 def parse_value(text: str, where: str) -> Any:

@@ -68,7 +68,7 @@ def check_contents(resolved: Mapping[str, str], now: Mapping[str, str]) -> None:
     for path, digest in now.items():
         if resolved.get(path, digest) != digest:
             do = "restore the old file, or record into a new folder"
-            raise WrongVersion(f"file {path!r}", got="a file that changed since the settings were resolved", do=do)
+            raise WrongVersion(f"file {path!r}", got="a file that changed after the settings were resolved", do=do)
 
 
 def _digest(path: Path) -> str:

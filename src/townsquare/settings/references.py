@@ -2,7 +2,7 @@
 
 A field says so: ``setting(..., names="agents")``, or ``posts``, ``sources``, ``propositions``. Its value
 is a row, a name, or a list or a mapping of such. Settings of another member inside a value, as in a mix, are found by
-``setting(..., params_of="policy")`` beside a field ``name``.
+``setting(..., params_of="policy")`` next to a field ``name``.
 """
 
 from __future__ import annotations

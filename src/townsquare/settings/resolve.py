@@ -24,7 +24,7 @@ from townsquare.core.errors import ContractError, SettingError, WrongVersion
 from townsquare.core.identity import settings_digest
 from townsquare.settings.config import Config, MemberParams
 from townsquare.settings.event_checks import event_name, named, problems_of
-from townsquare.settings.layers import Layer, merge, parse_set, read_yaml
+from townsquare.settings.layers import Layer, merge, nested, parse_set, read_yaml, with_path
 from townsquare.settings.named_files import prompts_digest
 from townsquare.settings.problems import MOST_LISTED, Problem, plain_json, raise_all, shown, translate, unknown
 from townsquare.settings.schema import OTHERS, SECTIONS, core_section, declared, installed, json_schema, params_of
@@ -206,9 +206,7 @@ def _normal(layer: Layer) -> dict[str, Any]:
     parts: list[Layer] = []
     by_section = {**dict(reversed(tuple(SECTIONS.values()))), "model": "name"}
     for name, value in layer.items():
-        key, *below = str(name).split(".")
-        for part in reversed(below):
-            value = {part: value}
+        ((key, value),) = nested(str(name).split("."), value).items()
         if key in by_section and isinstance(value, str):
             value = {by_section[key]: value}
         elif value is None and key in Config.model_fields and key not in SCALARS:
@@ -352,10 +350,25 @@ def _over_defaults(model: type[BaseModel], values: Any) -> Any:
 
 
 def sections_of(settings: Settings) -> list[tuple[str, BaseModel]]:
-    """Return checked settings with the name of their section; parameters of members stand in that of their family."""
+    """Return checked settings with the name of their section; parameters of members are in that of their family."""
     core = [(name, getattr(settings.config, name)) for name in Config.model_fields]
     params = [(SECTIONS[family][0], params) for family, params in settings.params.items()]
     return [(name, section) for name, section in [*core, *params] if isinstance(section, BaseModel)]
+
+
+def layers_of(
+    target: str | Path | None, sets: Sequence[str] | Layer = (), **sizes: int | None
+) -> tuple[list[Layer], dict[str, str]]:
+    """Return :func:`layers_for` a target: a scenario or preset, or a configuration file (YAML or JSON).
+
+    A YAML file with propositions is a scenario.
+    """
+    path = None if target is None else Path(target)
+    if path is None or path.suffix.lower() not in (".yaml", ".yml", ".json"):
+        return layers_for(None if path is None else str(target), None, sets, **sizes)
+    if path.is_file() and "propositions" in read_yaml(path)[0]:
+        return layers_for(str(target), None, sets, **sizes)
+    return layers_for(None, path, sets, **sizes)
 
 
 def layers_for(
@@ -375,7 +388,7 @@ def layers_for(
     origins: dict[str, str] = {}
     if file is not None:
         values, lines = read_yaml(file)
-        layers.append(_beside(file, values))
+        layers.append(with_path(file, values, "scenario"))
         origins = {path: f"{file}, line {line}" for path, line in lines.items()}
     given = {"scenario": scenario, **flags}
     later: list[Layer] = [{key: value for key, value in given.items() if value is not None}]
@@ -386,15 +399,6 @@ def layers_for(
     for path in own:
         origins.pop(path, None)
     return layers + later, origins
-
-
-def _beside(file: Path, values: dict[str, Any]) -> dict[str, Any]:
-    """Return a scenario's path in a configuration file is relative to that file; a bare word is a bundled name."""
-    name = values.get("scenario")
-    if not isinstance(name, str) or not ("/" in name or Path(name).suffix):
-        return values
-    path = file.parent / name
-    return {**values, "scenario": str(path)} if path.exists() else values
 
 
 def _paths(layer: Layer, prefix: str = "") -> list[str]:

@@ -14,6 +14,7 @@ from pydantic.json_schema import GenerateJsonSchema, JsonSchemaValue
 from pydantic_core.core_schema import WithDefaultSchema
 
 from townsquare.core import registry
+from townsquare.core.documents import bundled_labels
 from townsquare.core.errors import ContractError
 from townsquare.settings.config import Config, MemberParams
 
@@ -54,7 +55,7 @@ def params_of(family: str, name: str) -> type[MemberParams]:
     section, _ = SECTIONS[family]
     taken = declared(params) & (set(core_section(section).model_fields) | {OTHERS})
     if taken:
-        raise ContractError(f"{family} {name}", got=f"params {sorted(taken)}", do=f"`{section}` has those itself")
+        raise ContractError(f"{family} {name}", got=f"params {sorted(taken)}", do=f"put them into `{section}` directly")
     return params
 
 
@@ -143,7 +144,7 @@ def _without_members(piece: Schema) -> dict[str, Any]:
 
 
 def at(schema: Schema, path: tuple[str | int, ...]) -> Schema:
-    """Return the part of a schema that a path of keys leads to, references followed; empty if there is none."""
+    """Return the part of a schema that a path of keys leads to, references followed; empty if none exists."""
     here = follow(schema, schema)
     for key in path:
         options = [follow(schema, option) for option in here.get("anyOf", [here])]
@@ -168,15 +169,7 @@ def follow(schema: Schema, piece: Schema) -> Schema:
     return {**schema["$defs"][name], **others}
 
 
-_KINDS = {
-    "integer": "a whole number",
-    "number": "a number",
-    "string": "a text",
-    "boolean": "true or false",
-    "array": "a list",
-    "object": "a mapping",
-    "null": "null",
-}
+_KINDS: dict[str, str] = bundled_labels("json_types")
 
 
 def allowed(schema: Schema, piece: Schema) -> str:

@@ -38,7 +38,7 @@ HIDES = 1 << 11  # the author is not shown to the agent any more, which ends a f
 class Kinds(NamedTuple):
     """The properties of each kind of action by its number, also for unused numbers: (256,) each.
 
-    ``traits`` int64 are the bits above; ``bit`` uint8 stands for the kind in the store of reactions, 0 for none;
+    ``traits`` int64 are the bits above; ``bit`` uint8 represents the kind in the store of reactions, 0 for none;
     ``longest`` int64 is how many characters it may have.
     """
 
@@ -141,7 +141,7 @@ class Facts(NamedTuple):
 
 @nb.njit(inline="always", cache=True)
 def _why(traits: int, fact: Facts) -> int:
-    """Why an action is refused: the first reason that holds, or none."""
+    """Return why an action is refused: the first reason that holds, or none."""
     if fact.gone:
         return _GONE
     if fact.own:
@@ -165,7 +165,7 @@ def _why(traits: int, fact: Facts) -> int:
 
 @nb.njit(inline="always", cache=True)
 def _stands(traits: int, target: int, root: int, author: int, offered: int, is_comment: bool) -> bool:
-    """Return whether the target stands in a row and fits this kind of action."""
+    """Return whether the target is in a row and fits this kind of action."""
     if traits & ON_ROOTS:
         return bool(target == root and not traits & (ON_POSTS if is_comment else ON_COMMENTS))
     if traits & ON_AGENTS:

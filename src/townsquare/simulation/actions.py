@@ -249,10 +249,10 @@ def _post_keys(step: int, agent: Array, action: Array) -> npt.NDArray[U64]:
 
     So an agent's other actions do not change the key of a post.
     """
-    order = np.lexsort((action, agent))
-    who = (agent.astype(np.int64) << 8 | action)[order]
+    who = agent.astype(np.int64) << 8 | action
+    order = np.argsort(who, kind="stable")
     ordinal = np.empty(order.size, np.int64)
-    ordinal[order] = np.arange(order.size) - np.searchsorted(who, who)
+    ordinal[order] = np.arange(order.size) - np.searchsorted(who[order], who[order])
     kind_and_ordinal = (action.astype(np.int64) << 16 | ordinal).astype(U64)
     return bits_oracle(U64(chain(text_key("post"), step)), agent, kind_and_ordinal)
 

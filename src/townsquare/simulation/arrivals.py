@@ -69,7 +69,7 @@ class Arrivals:
 
     @property
     def folder(self) -> Path | None:
-        """Where files that settings name are looked for first: beside the scenario, if it came from a file."""
+        """Where files that settings name are looked for first: next to the scenario, if it came from a file."""
         origin = Path(self.scenario.origin)
         return origin if origin.is_dir() else origin.parent if origin.is_file() else None
 

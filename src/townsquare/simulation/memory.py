@@ -23,7 +23,7 @@ from townsquare.core.array_types import Array
 from townsquare.core.documents import read_yaml
 from townsquare.core.enums import ActionStatus, MemoryKind
 from townsquare.core.schema import NONE
-from townsquare.models.contract import Asker, Message, Request
+from townsquare.models.contract import Asker, Request
 from townsquare.models.prompts.filling import filled, listed
 from townsquare.record.batches import Batches
 from townsquare.settings.config import Config, Memory, Model
@@ -246,10 +246,8 @@ def _question(world: World, agent: int, rows: Array, step: int, model: Model) ->
     who = world.texts[int(personas["text"][at[0]])] if at.size else "Somebody of whom nothing is known."
     recalled = [world.texts[int(texts[row])] for row in rows[-MOST_MEMORIES:]]
     prompt = filled("reflect", persona=" ".join(who.split()), memories=listed(recalled))
-    return Request(
-        purpose="reflect", messages=(Message("user", prompt),), temperature=model.temperature,
-        max_tokens=min(_TOKENS, model.max_tokens), agent=agent, step=step,
-    )  # fmt: skip
+    longest = min(_TOKENS, model.max_tokens)
+    return Request.of("reflect", prompt, agent=agent, step=step, temperature=model.temperature, max_tokens=longest)
 
 
 def _embedded(world: World, rows: Array, statements: Sequence[str]) -> str:

@@ -78,7 +78,7 @@ def simulate(
         recorder = MemoryRecorder() if recorder is None else recorder_of(Path(recorder))
     scenario = scenario or recorded_scenario(settings, getattr(recorder, "folder", None))
     if settings.scenario_digest not in ("", scenario.digest):
-        raise WrongVersion(f"scenario {scenario.name}", got="other contents than the settings were resolved with")
+        raise WrongVersion(f"scenario {scenario.name}", got="contents that changed after the settings were resolved")
     check_contents(settings.file_contents, contents_now(settings, scenario.folder))
     if client is None and asks(settings):
         check_model(settings.config)  # said before a folder is made

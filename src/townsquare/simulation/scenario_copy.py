@@ -53,7 +53,7 @@ def copy_scenario(scenario: Scenario, runs: Iterable[Settings], folder: Path) ->
 
 
 def left_out(scenario: Scenario, settings: Settings) -> str:
-    """Why a run folder will hold no copy of its scenario, in a sentence; "" if it will hold one or needs none."""
+    """Say why a run folder will hold no copy of its scenario, in a sentence; "" if it will or needs none."""
     size = sum(file.stat().st_size for file in _listed(scenario, [settings]).values())
     if size <= MOST:
         return ""

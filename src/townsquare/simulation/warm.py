@@ -1,6 +1,6 @@
 """Compile kernels before the first run: those of the first scenario, or with ``--all`` every kernel.
 
-Numba keeps what it compiled beside the package, or in ``NUMBA_CACHE_DIR``.
+Numba keeps what it compiled next to the package, or in ``NUMBA_CACHE_DIR``.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from numba.core.dispatcher import Dispatcher
 from townsquare.core import registry
 from townsquare.core.pairs import empty_block, upsert
 from townsquare.record.memory import MemoryRecorder
-from townsquare.scenario.load import load_scenario, made_scenario
+from townsquare.scenario.load import load_scenario, synthetic_scenario
 from townsquare.scenario.settings import resolve_with_scenario
 from townsquare.settings.config import MemberParams
 from townsquare.settings.resolve import resolve
@@ -114,11 +114,11 @@ def warm() -> None:
                 "beliefs": {"rule": rule},
             }
         )
-        simulate(settings, MemoryRecorder(), scenario=made_scenario(40))
+        simulate(settings, MemoryRecorder(), scenario=synthetic_scenario(40))
     ranker = ReaderRanker(
         "warm", MemberParams, lambda view, readers, candidates, params: np.zeros(candidates.post.size)
     )
     settings = replace(settings, members={**settings.members, "ranker": ranker})
-    simulate(settings, MemoryRecorder(), scenario=made_scenario(40))
+    simulate(settings, MemoryRecorder(), scenario=synthetic_scenario(40))
     for kind in ("random", "small_world", "block"):
-        simulate(resolve({"agents": 40, "steps": 1, "graph": kind}), MemoryRecorder(), scenario=made_scenario(40))
+        simulate(resolve({"agents": 40, "steps": 1, "graph": kind}), MemoryRecorder(), scenario=synthetic_scenario(40))

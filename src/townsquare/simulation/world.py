@@ -130,7 +130,7 @@ class World:
         """Close a step: forget the oldest seen roots beyond the cap, and set the clock."""
         base = draw.base("forget")
         keys: Any = self.posts["key"]
-        for number, first, _ in self.seen.spans():
+        for number, first, _ in spans(self.n_agents):
             self.seen.blocks[number] = keep_newest(self.seen.blocks[number], seen_cap, base, first, keys)
         self.step_starts.append(self.posts.n)
         self.step = step
@@ -187,7 +187,7 @@ class World:
         return np.concatenate([*parts, np.empty((0, self.n_propositions))])
 
     def own_settings(self, first: int, stop: int) -> dict[str, npt.NDArray[np.float64]]:
-        """Return the individual settings of agents ``first`` to ``stop``; empty if there are none."""
+        """Return the individual settings of agents ``first`` to ``stop``; empty if none exist."""
         return {name: column[first:stop] for name, column in self.own.items()}
 
     def persons(self) -> npt.NDArray[np.bool_]:
@@ -317,7 +317,7 @@ class World:
                     self.seen.blocks[number], indptr, key, step[new].astype(self.seen.dtype)
                 )[0]
 
-        each(see, list(self.seen.spans()))
+        each(see, list(spans(self.n_agents)))
 
     def _apply_actions(self, rows: schema.Columns) -> None:
         accepted = np.asarray(rows["status"]) == ActionStatus.ACCEPTED
@@ -375,8 +375,7 @@ class World:
             label = self.posts.write("note")
             label[posts] = schema.NONE
             shown = np.flatnonzero((self.notes["status"] == NoteStatus.SHOWN) & np.isin(self.notes["post"], posts))
-            for note in shown[::-1]:
-                label[self.notes["post"][note]] = note
+            label[self.notes["post"][shown[::-1]]] = shown[::-1]  # of several notes, the last that is written stays
 
     # -- pair stores, block by block ---------------------------------------------------------------------------------
 

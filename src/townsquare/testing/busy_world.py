@@ -8,7 +8,7 @@ import numpy as np
 
 from townsquare.core.actions import ActionKind
 from townsquare.core.draws import Draws, Stage, StageDraws
-from townsquare.scenario.load import made_scenario
+from townsquare.scenario.load import synthetic_scenario
 from townsquare.settings.resolve import resolve
 from townsquare.simulation.feed import build
 from townsquare.simulation.feed.options import uniform_options
@@ -50,7 +50,7 @@ def busy_world(seed: int, steps: int = 5) -> BusyWorld:
     Settings are fixed but for ``seed``: 40 agents that act at random, 60 injected posts toward two propositions, every
     fifth of them false, and community notes, some of which are shown.
     """
-    setup, world, _ = begin(resolve(_SETTINGS, {"seed": seed}), made_scenario(60, false_share=0.2, propositions=2))
+    setup, world, _ = begin(resolve(_SETTINGS, {"seed": seed}), synthetic_scenario(60, false_share=0.2, propositions=2))
     for _ in range(steps):
         step(setup, world)
     return BusyWorld(world, setup)

@@ -73,7 +73,7 @@ class Behavior:
     models : tuple of str
         Names that it knows; of others it says 404. Empty: any.
     thinking : str
-        ``"tags"``: replies begin with ``<think>``; ``"field"``: thinking stands in ``reasoning_content``.
+        ``"tags"``: replies begin with ``<think>``; ``"field"``: thinking is in ``reasoning_content``.
     key : str
         That it wants; "" for none. It repeats a wrong one in its error, as some servers do.
     slots : int
@@ -132,7 +132,7 @@ class Seen:
 
 
 class ChatServer:
-    """The server, in a thread of its own.
+    """The server, in a separate thread.
 
     >>> with ChatServer() as server:
     ...     server.url.startswith("http://127.0.0.1:")
@@ -288,7 +288,7 @@ class ChatServer:
 
 
 def name_of(body: Mapping[str, Any]) -> str:
-    """Return the name of the requested schema; "contact" for questions of first contact; "" if there is none."""
+    """Return the name of the requested schema; "contact" for questions of first contact; "" if none exists."""
     wanted = body.get("response_format", {}).get("json_schema", {}).get("name")
     if wanted is None and body.get("tools"):
         wanted = body["tools"][0]["function"]["name"]
@@ -300,7 +300,7 @@ def name_of(body: Mapping[str, Any]) -> str:
 def asked_of(body: Mapping[str, Any], ignored: frozenset[str] = frozenset()) -> tuple[Request, bool]:
     """Return the request behind a body, whichever way an object is asked for, and whether a function is to be called.
 
-    What is ignored asks for no object, unless the schema stands in the prompt.
+    What is ignored asks for no object, unless the schema is in the prompt.
     """
     way = _way(body)
     schema: Mapping[str, Any] = {}

@@ -84,7 +84,7 @@ async def _check(model: ChatModel, asked: list[Request], is_function: bool) -> l
         if is_function:
             again = [await model.complete(request, request.draw(SEED)) for request in reversed(asked)]
             if [answer[:4] for answer in reversed(again)] != [answer[:4] for answer in answers]:
-                raise ContractError(f"model {name}", got="other answers in another order", allowed="the same ones")
+                raise ContractError(f"model {name}", got="other answers, or another order", allowed="the same ones")
     finally:
         await model.close()
         await model.close()

@@ -17,7 +17,7 @@ from handwritten_runs import FrameRun, settings
 from raised_errors import raises_error
 from repository import ROOT
 from small_worlds import run_of, settings_of
-from townsquare import Run, made_scenario, simulate
+from townsquare import Run, simulate, synthetic_scenario
 from townsquare.analysis import contract
 from townsquare.analysis.catalog import analyze, measures
 from townsquare.analysis.follow_graph import measured_steps
@@ -52,7 +52,9 @@ def edge(name: str) -> Run | FrameRun:
     if name == "stopped at once":
         return run_of(settings_of({"steps": 1}))
     if name == "no proposition":
-        return run_of(settings_of({"beliefs": {"rule": "no_change"}}), made_scenario(30, propositions=0, arguments=0))
+        return run_of(
+            settings_of({"beliefs": {"rule": "no_change"}}), synthetic_scenario(30, propositions=0, arguments=0)
+        )
     if name == "one agent":
         return run_of(settings_of({"agents": 1, "steps": 3, "graph": {"m": 1}}))
     if name == "no actions":
@@ -89,7 +91,7 @@ def test_a_run_without_something_gives_the_same_columns(name: str) -> None:
 
 def test_a_run_on_disk_gives_what_one_in_memory_does(tmp_path: Path) -> None:
     given = settings_of({"moderation": {"strategy": "hybrid"}, "steps": 3})
-    simulate(given, tmp_path / "run", scenario=made_scenario(60))
+    simulate(given, tmp_path / "run", scenario=synthetic_scenario(60))
     stored = dict(analyze(Run.open(tmp_path / "run")))
     for name, frame in analyze(run_of(given)):
         assert isinstance(frame, pl.DataFrame)

@@ -94,33 +94,38 @@ def test_what_the_file_says_belongs_to_the_run(file: Path, tmp_path: Path) -> No
     file.write_text(ROWS.replace("0.8", "0.7"))
     after = resolve_with_scenario(layer)
     assert before.digest != after.digest
-    with raises_error(WrongVersion, got="changed since the settings"):
+    with raises_error(WrongVersion, got="changed after the settings"):
         resolve_with_scenario(before.plain())
 
 
 @pytest.mark.parametrize(
     ("text", "complaint"),
     [
-        ("profile,u\na,1\n", "a column `a`"),
-        ("profile,u,a\n", "no rows"),
-        ("profile,u,a\nx,-1,1\n", "row 1 .line 2., column 'u': got '-1'; allowed: a number from 0 to 1000"),
-        ("profile,u,a\nx,1,\n", "column 'a'"),
-        ("profile,u,a\nx,1,nan\n", "column 'a'"),
-        ("profile,u,a,share\nx,1,1,0\n", "column 'share': got '0'; allowed: a number above 0"),
-        ("profile,u,a\nx,1,1\nx,1,1\n", "row 2 .line 3., column 'profile': got 'x' again"),
-        ("profile,u,a\n,1,1\n", "column 'profile'"),
-        ("profile,u,a,shares\nx,1,1,1\n", "did you mean 'share'"),
+        ("profile,u\na,1\n", {"allowed": "a column `a`"}),
+        ("profile,u,a\n", {"got": "no rows"}),
+        (
+            "profile,u,a\nx,-1,1\n",
+            {"where": "row 1 .line 2., column 'u'", "got": "'-1'", "allowed": "a number from 0 to 1000"},
+        ),
+        ("profile,u,a\nx,1,\n", {"where": "column 'a'"}),
+        ("profile,u,a\nx,1,nan\n", {"where": "column 'a'"}),
+        ("profile,u,a,share\nx,1,1,0\n", {"where": "column 'share'", "got": "'0'", "allowed": "a number above 0"}),
+        ("profile,u,a\nx,1,1\nx,1,1\n", {"where": "row 2 .line 3., column 'profile'", "got": "'x' again"}),
+        ("profile,u,a\n,1,1\n", {"where": "column 'profile'"}),
+        ("profile,u,a,shares\nx,1,1,1\n", {"do": "did you mean 'share'"}),
     ],
 )
-def test_a_file_that_cannot_be_used_is_one_error_with_its_place(file: Path, text: str, complaint: str) -> None:
+def test_a_file_that_cannot_be_used_is_one_error_with_its_place(
+    file: Path, text: str, complaint: dict[str, str]
+) -> None:
     file.write_text(text)
-    with pytest.raises(DataError, match=complaint):
+    with raises_error(DataError, **complaint):
         read_profiles(file)
 
 
 def test_events_cannot_set_what_agents_have_of_their_own(file: Path) -> None:
     beliefs = {"rule": "log_odds", "profiles": str(file)}
-    with pytest.raises(SettingError, match=r"beliefs.uptake.*by beliefs.profiles"):
+    with raises_error(SettingError, where="beliefs.uptake", do="by beliefs.profiles"):
         resolve({"beliefs": beliefs, "events": [{"step": 2, "set": {"beliefs.uptake": 0.9}}]})
     with raises_error(SettingError, do=r"beliefs.profiles cannot change"):
         resolve({"beliefs": {"rule": "log_odds"}, "events": [{"step": 2, "set": {"beliefs.profiles": str(file)}}]})

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import sqlite3
 import subprocess
 import sys
 from pathlib import Path
@@ -11,6 +10,7 @@ from pathlib import Path
 import polars as pl
 import pytest
 
+from changed_rows import change_rows
 from repository import ROOT
 from townsquare import cli
 from townsquare.analysis.causes.why import why
@@ -22,7 +22,7 @@ from townsquare.record.run import Run
 from townsquare.scenario.settings import resolve_for
 from townsquare.simulation.run import simulate
 
-RUN = ["run", "made:20", "--agents", "30", "--steps", "3"]
+RUN = ["run", "synthetic:20", "--agents", "30", "--steps", "3"]
 HOSTILE = "[bold red]Vaccines[/] \x1b[31m <script>alert(1)</script> \u202edetrever"
 
 
@@ -46,8 +46,9 @@ def recorded(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_a_run_shows_outcomes_and_where_it_is(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     assert main([*RUN, "--set", "moderation.strategy=hybrid"]) == 0
     out, err = capsys.readouterr()
-    folder = Path("runs") / "made-20-seed1-1"
-    assert "Engagement per true post" in out
+    folder = Path("runs") / "synthetic-20-seed1-1"
+    assert "30 simulated people read, posted and reacted over 3 steps, with notes and fact-checking." in out
+    assert "Engagement per true post" not in out
     assert str(folder) in out
     assert "step 3 of 3" in err
     run = Run.open(tmp_path / folder)
@@ -60,7 +61,7 @@ def test_each_run_gets_a_folder_of_its_own(tmp_path: Path, capsys: pytest.Captur
     for _ in range(2):
         assert main([*RUN, "--quiet"]) == 0
     out, err = capsys.readouterr()
-    assert [Path(line).name for line in out.splitlines()] == ["made-20-seed1-1", "made-20-seed1-2"]
+    assert [Path(line).name for line in out.splitlines()] == ["synthetic-20-seed1-1", "synthetic-20-seed1-2"]
     assert err == ""
 
 
@@ -73,7 +74,7 @@ def test_progress_and_result_as_lines_of_json(capsys: pytest.CaptureFixture[str]
 
 
 def test_a_configuration_file(tmp_path: Path) -> None:
-    (tmp_path / "my.yaml").write_text("scenario: made:20\nagents: 10\nsteps: 1\npolicy: silent\n")
+    (tmp_path / "my.yaml").write_text("scenario: synthetic:20\nagents: 10\nsteps: 1\npolicy: silent\n")
     assert main(["run", "my.yaml", "--seed", "4", "--out", "out", "--quiet"]) == 0
     settings = Run.open(tmp_path / "out").settings
     assert (settings["seed"], settings["agents"], settings["policy"]["name"]) == (4, 10, "silent")
@@ -81,7 +82,7 @@ def test_a_configuration_file(tmp_path: Path) -> None:
 
 def test_a_run_is_a_function_of_its_configuration(recorded: Path) -> None:
     alone = MemoryRecorder()
-    simulate(resolve_for("made:20", agents=30, steps=3), alone)
+    simulate(resolve_for("synthetic:20", agents=30, steps=3), alone)
     assert Run.of(alone).content_hash == Run.open(recorded).content_hash
 
 
@@ -92,7 +93,7 @@ def test_inspect(recorded: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert "all steps and settings match their hashes" in out
     assert main(["inspect", str(recorded), "--json"]) == 0
     facts = json.loads(capsys.readouterr().out)
-    assert (facts["state"], facts["bulky_tables"]) == ("finished", "SQLite")
+    assert (facts["state"], facts["bulky_tables"]) == ("finished", "packed")
     assert facts["steps"] == {"committed": 3, "wanted": 3}
     assert facts["rows"]["exposures"] == Run.open(recorded).table("exposures").height
     done = Run.open(recorded).words("actions").filter(pl.col("status") == "accepted")["kind"].value_counts()
@@ -113,12 +114,21 @@ def test_a_finished_run_has_nothing_to_resume(recorded: Path, capsys: pytest.Cap
     assert "already finished" in capsys.readouterr().err
 
 
+def test_a_run_without_a_report_prints_its_answer(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    words = ["run", "synthetic:20", "--agents", "20", "--steps", "1", "--no-report", "--out", str(tmp_path / "run")]
+    assert main(words) == 0
+    out = capsys.readouterr().out
+    assert "20 simulated people" in out
+    assert "Report: not written; run `townsquare report" in out
+    assert not (tmp_path / "run" / "report.html").exists()
+
+
 def test_reports_of_runs_and_comparisons(recorded: Path, capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
-    words = ["compare", "made:20", "--agents", "20", "--steps", "2", "--seeds", "2", "--workers", "2"]
+    words = ["compare", "synthetic:20", "--agents", "20", "--steps", "2", "--seeds", "2", "--workers", "2"]
     assert main([*words, "--vary", "policy=statistical,silent", "--out", "both"]) == 0
     out = capsys.readouterr().out
-    assert "Differences from" in out
-    assert "silent" in out
+    assert "silent cut the mean reach of a false post" in out or "silent: no detectable effect" in out
+    assert "rows on other outcomes." in out
     (tmp_path / "both" / "report.html").unlink()
     assert main(["report", "both", str(recorded)]) == 0
     assert (tmp_path / "both" / "report.html").is_file()
@@ -135,10 +145,10 @@ def test_one_seed_has_no_interval_and_a_failed_run_is_exit_1(
     capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
     (tmp_path / "one.csv").write_text("follower,followed\n0,0\n", encoding="utf-8")
-    words = ["compare", "made:20", "--agents", "20", "--steps", "1", "--seeds", "1", "--set", "graph.path=one.csv"]
+    words = ["compare", "synthetic:20", "--agents", "20", "--steps", "1", "--seeds", "1", "--set", "graph.path=one.csv"]
     assert main([*words, "--vary", "graph.kind=scale_free,file", "--out", "one"]) == 1
     out, err = capsys.readouterr()
-    assert "One seed gives no CI" in out
+    assert "One seed only: no difference has a CI" in out
     assert "failed: 1 of 2 runs, such as kind-file/seed-1: DataError" in err
 
 
@@ -197,9 +207,11 @@ def test_why_sums_to_the_recorded_change(recorded: Path) -> None:
         assert len(found.moves) == 3 * run.table("propositions").height
         assert found.agrees
         assert all(move.agrees for move in found.moves)
-        totals = sum(total.amount for total in found.by_author)
-        credited = sum(c.amount for move in found.moves for c in move.causes if c.author is not None)
-        assert totals == pytest.approx(credited)
+        totals = sum(total.amount for total in found.contributors)
+        assert totals == pytest.approx(sum(move.change for move in found.moves))
+        for name, sentence in zip(found.statements, found.sentences, strict=True):
+            change = sum(move.change for move in found.moves if move.proposition == name)
+            assert f"({change:+.3f})" in sentence
         for move in found.moves:
             sizes = [abs(cause.amount) for cause in move.causes]
             assert sizes == sorted(sizes, reverse=True)
@@ -226,8 +238,8 @@ def test_why_tells_what_the_exposures_tell(recorded: Path) -> None:
 
 def test_why_says_where_trail_and_beliefs_disagree(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main([*RUN, "--out", "out", "--quiet"]) == 0
-    with sqlite3.connect(tmp_path / "out" / "run.db") as database:
-        database.execute("UPDATE ts_beliefs SET stance = stance + 0.25 WHERE agent = 7 AND step = 2")
+    moved = pl.col("stance") + 0.25 * (pl.col("agent") == 7)
+    change_rows(tmp_path / "out", "beliefs", 2, lambda rows: rows.with_columns(moved))
     assert main(["why", "out", "--agent", "7", "--step", "2"]) == 0
     assert "DIFFERENCE of 0.25" in capsys.readouterr().out
     assert main(["why", "out", "--agent", "7"]) == 0
@@ -290,13 +302,13 @@ WRONG = [
     (["run", "wrong.yaml"], "feed.folowed (wrong.yaml, line 2)"),
     (["run", "latin.yaml"], "UTF-8"),
     (["run", "list.yaml"], "a mapping of settings"),
-    (["run", "made:0"], "made"),
+    (["run", "synthetic:0"], "synthetic"),
     (["run", "empty.csv"], "empty.csv"),
-    (["run", "made:20", "--set", "population.file=no.jsonl"], "no.jsonl"),
-    (["run", "made:20", "--set", "graph.kind=file", "--set", "graph.path=no.csv"], "no.csv"),
-    (["run", "made:20", "--set", "graph=file"], "graph.path\n  got: nothing"),
-    (["run", "made:20", "--out", "plain.txt"], "plain.txt\n  got: a file"),
-    (["run", "made:20", "--out", "other"], "other"),
+    (["run", "synthetic:20", "--set", "population.file=no.jsonl"], "no.jsonl"),
+    (["run", "synthetic:20", "--set", "graph.kind=file", "--set", "graph.path=no.csv"], "no.csv"),
+    (["run", "synthetic:20", "--set", "graph=file"], "graph.path\n  got: nothing"),
+    (["run", "synthetic:20", "--out", "plain.txt"], "plain.txt\n  got: a file"),
+    (["run", "synthetic:20", "--out", "other"], "other"),
     (["resume", "nowhere"], "nowhere\n  got: no such folder"),
     (["resume", "."], "a folder without run.db"),
     (["resume"], "RUN"),
@@ -313,7 +325,7 @@ WRONG = [
     (["why", "{run}", "--agent", "1", "--step", "0"], "allowed: 1 to 3"),
     (["why", "{run}", "--agent", "1", "--step", "4"], "allowed: 1 to 3"),
     (["why", "{run}", "--agent", "1", "--proposition", "nothing"], "proposition\n  got: 'nothing'"),
-    (["run", "made:20", "--out", "{run}"], "townsquare resume"),
+    (["run", "synthetic:20", "--out", "{run}"], "townsquare resume"),
     (["compare", "--vary", "strategy=a,b"], "did you mean 'moderation.strategy'"),
     (["compare", "--vary", "seed=1,2"], "set seeds with --seeds"),
     (["compare", "--vary", "policy"], "key=a,b,c"),
@@ -322,7 +334,7 @@ WRONG = [
     (["compare", "--seeds", "0"], "--seeds"),
     (["compare", "--seeds", "x"], "--seeds"),
     (["compare", "--workers", "0"], "--workers"),
-    (["compare", "made:20", "--out", "{run}"], "a folder with other files"),
+    (["compare", "synthetic:20", "--out", "{run}"], "a folder with other files"),
     (["check", "golden"], "at least one golden file"),
     (["check", "golden", "nowhere.jsonl"], "nowhere.jsonl"),
     (["check", "goldn"], 'Did you mean "golden"'),
@@ -351,8 +363,8 @@ def test_what_is_wrong_is_said_in_one_message(
 
 
 def test_a_wrong_command_leaves_no_folder(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["compare", "made:20", "--vary", "strategy=a,b"]) == 2
-    assert main(["run", "made:20", "--set", "steps=0"]) == 2
+    assert main(["compare", "synthetic:20", "--vary", "strategy=a,b"]) == 2
+    assert main(["run", "synthetic:20", "--set", "steps=0"]) == 2
     assert [path for path in tmp_path.rglob("*") if path.is_file() or path.parent.name == "runs"] == []
 
 

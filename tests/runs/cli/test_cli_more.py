@@ -25,7 +25,7 @@ from townsquare.scenario.population.question_bank import bundled_bank
 from townsquare.scenario.population.sample import sample_people
 from townsquare.scenario.settings import resolve_for
 
-RUN = ["run", "made:20", "--agents", "30", "--steps", "3", "--quiet"]
+RUN = ["run", "synthetic:20", "--agents", "30", "--steps", "3", "--quiet"]
 Capture = pytest.CaptureFixture[str]
 COMMANDS = [row["name"] for row in ROWS if row["call"] and not row["group"]]
 PERSONAS = [row["name"] for row in ROWS if row["group"] == "personas"]
@@ -68,7 +68,7 @@ def test_sampled_personas_are_those_of_a_run(capsys: Capture) -> None:
     assert "50 personas  people.jsonl" in capsys.readouterr().out
     bank = bundled_bank()
     written = read_personas(Path("people.jsonl"), bank)
-    config = resolve_for("made:20", seed=1).config
+    config = resolve_for("synthetic:20", seed=1).config
     assert np.array_equal(written.traits, sample_people(0, 50, config.population, (), 1).traits)
     assert main([*RUN, "--set", "population.file=people.jsonl", "--out", "one"]) == 0
     assert main([*RUN, "--out", "two"]) == 0

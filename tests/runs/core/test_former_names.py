@@ -13,16 +13,22 @@ from townsquare.core import registry
 from townsquare.core.former_names import FormerName
 from townsquare.experiments.manifest import ArmRun
 
-DIGEST_OF_EARLIER_VERSIONS = "f0f51a6ee3d6109ff443dd8c36f304e92c4031aff9dc61ecfeb53e396883e48c"
+EARLIER_DIGESTS = {
+    "health-rumour": "f0f51a6ee3d6109ff443dd8c36f304e92c4031aff9dc61ecfeb53e396883e48c",
+    "made:60": "a10dc9a31028794e13b12d3c80a59b4e0aa1e0aa2e132be1a48b236b1b5f9214",
+}
 
 
-def test_the_former_scenario_name_gives_the_scenario_as_earlier_runs_recorded_it() -> None:
-    with pytest.warns(FormerName, match="'health-rumour' is now called 'health-rumor'"):
-        former = ts.load_scenario("health-rumour")
-    current = ts.load_scenario("health-rumor")
-    assert former.digest == DIGEST_OF_EARLIER_VERSIONS
+@pytest.mark.parametrize(("name", "now"), [("health-rumour", "health-rumor"), ("made:60", "synthetic:60")])
+def test_the_former_scenario_name_gives_the_scenario_as_earlier_runs_recorded_it(name: str, now: str) -> None:
+    with pytest.warns(FormerName, match="is now called"):
+        former = ts.load_scenario(name)
+    current = ts.load_scenario(now)
+    assert former.digest == EARLIER_DIGESTS[name]
     assert former.posts.text == current.posts.text
-    assert (former.name, current.name) == ("health-rumour", "health-rumor")
+    old, _, _ = name.partition(":")
+    assert former.name.startswith(old)
+    assert former.name != current.name
 
 
 def test_a_run_under_the_former_name_has_the_same_content() -> None:

@@ -49,7 +49,7 @@ def test_a_configuration_file_and_a_bank_beside_it(here, capsys):
 
 
 def test_a_sweep_goes_on_where_it_stopped(here, capsys):
-    command = ["sweep", "--over", "u=0.2,0.6", *QUICK, "--workers", "1", "--out", "out", "--quiet"]
+    command = ["debate", "sweep", "--vary", "u=0.2,0.6", *QUICK, "--workers", "1", "--out", "out", "--quiet"]
     assert main(command) == 0
     assert capsys.readouterr().out.strip() == "out"
     held = DebateResults.open(here / "out")
@@ -63,8 +63,8 @@ def test_a_sweep_goes_on_where_it_stopped(here, capsys):
 
 
 def test_a_sweep_of_pairs_prints_a_grid(here, capsys):
-    over = ["--over", "topic=austerity,adopt-atheism", "--over", "pairing=open/open,stubborn/stubborn"]
-    assert main(["sweep", *over, *QUICK, "--workers", "1"]) == 0
+    over = ["--vary", "topic=austerity,adopt-atheism", "--vary", "pairing=open/open,stubborn/stubborn"]
+    assert main(["debate", "sweep", *over, *QUICK, "--workers", "1"]) == 0
     shown = capsys.readouterr().out
     assert "stubborn/stubborn" in shown
     assert "mean" in shown
@@ -78,11 +78,11 @@ def test_a_sweep_of_pairs_prints_a_grid(here, capsys):
         (["debate", "--set", "own_claim=true"], "did you mean 'evidence.own_claims'"),
         (["debate", "--set", "theta=0"], "evidence.theta"),
         (["debate", "--workers", "0"], "--workers"),
-        (["sweep"], "--over"),
-        (["sweep", "--over", "u"], "key=a,b,c"),
-        (["sweep", "--over", "u=1", "--over", "u=2"], "twice"),
-        (["sweep", "--over", "seed=1,2"], "--trials"),
-        (["sweep", "--over", "a=0.2,1.0", "--set", "start.prior_scale=1"], "start.tolerance"),
+        (["debate", "sweep"], "--vary"),
+        (["debate", "sweep", "--vary", "u"], "key=a,b,c"),
+        (["debate", "sweep", "--vary", "u=1", "--vary", "u=2"], "twice"),
+        (["debate", "sweep", "--vary", "seed=1,2"], "--trials"),
+        (["debate", "sweep", "--vary", "a=0.2,1.0", "--set", "start.prior_scale=1"], "start.tolerance"),
         (["debate", "nowhere.csv"], "nothing at"),
         (["check", "expression", "--levels", "1"], "at least 2 levels"),
     ],

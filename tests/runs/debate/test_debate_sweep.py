@@ -124,7 +124,7 @@ def test_arms_that_start_apart_hold_nothing(tmp_path):
 
 def test_what_cannot_be_swept(tmp_path):
     for key in ("seed", "trials", "start.tolerance"):
-        with raises_error(SettingError, where=f"--over {key}"):
+        with raises_error(SettingError, where=f"--vary {key}"):
             arms_over({key: [1, 2]})
     with raises_error(SettingError, got="which are equal"):
         hold_debates([SHORT], arms_over({"uptake": [0.2, 0.3], "u": [0.4]}, one_at_a_time=False), tmp_path)

@@ -194,7 +194,7 @@ def test_a_stated_start_has_no_records():
 def test_arms_that_start_apart_are_not_compared():
     plain = {"start": {"prior_scale": 1.0}}
     arms = {f"a={a}": resolved(plain, anchoring=a) for a in (0.2, 0.4)}
-    with pytest.raises(SettingError, match=r"start of pro in trial 1: got \+0\.\d+ in arm a=0.2 and \+0\.7\d+ in arm"):
+    with raises_error(SettingError, where="start of pro in trial 1", got=r"\+0\.\d+ in arm a=0.2 and \+0\.7\d+ in arm"):
         check_starts(arms, [1])
     check_starts(
         {name: resolved({"start": {"prior_scale": 1.0, "tolerance": 1.0}}, anchoring=0.2) for name in arms}, [1]
@@ -208,22 +208,22 @@ def test_arms_that_start_apart_are_not_compared():
 @pytest.mark.parametrize(
     ("layer", "message"),
     [
-        ({"uptaek": 0.2}, "uptaek: got 0.2; .*did you mean 'uptake'"),
-        ({"evidence": {"tehta": 0.2}}, "evidence.tehta: .*did you mean 'evidence.theta'"),
-        ({"theta": 0.0}, "evidence.theta: got 0.0; allowed: .*above 0"),
-        ({"theta": 1.2}, "evidence.theta: got 1.2"),
-        ({"uptake": -1}, "uptake: got -1"),
-        ({"speaker": "bnak"}, "speaker: got 'bnak'; .*did you mean 'bank'"),
-        ({"speaker": {"params": {"spraed": 1}}}, "speaker.params.spraed: .*did you mean 'spread'"),
-        ({"speaker.params.spread": -1}, "speaker.params.spread: got -1"),
-        ({"pairing": "open"}, "pairing: got 'open'"),
-        ({"rounds": 0}, "rounds: got 0"),
-        ({"preset": "many"}, "preset: got 'many'"),
-        ({"start": {"seeds": 30}}, "number of seeds: got 30; allowed: 1 to 24"),
+        ({"uptaek": 0.2}, {"where": "uptaek", "got": "0.2", "do": "did you mean 'uptake'"}),
+        ({"evidence": {"tehta": 0.2}}, {"where": "evidence.tehta", "do": "did you mean 'evidence.theta'"}),
+        ({"theta": 0.0}, {"where": "evidence.theta", "got": "0.0", "allowed": "above 0"}),
+        ({"theta": 1.2}, {"where": "evidence.theta", "got": "1.2"}),
+        ({"uptake": -1}, {"where": "uptake", "got": "-1"}),
+        ({"speaker": "bnak"}, {"where": "speaker", "got": "'bnak'", "do": "did you mean 'bank'"}),
+        ({"speaker": {"params": {"spraed": 1}}}, {"where": "speaker.params.spraed", "do": "did you mean 'spread'"}),
+        ({"speaker.params.spread": -1}, {"where": "speaker.params.spread", "got": "-1"}),
+        ({"pairing": "open"}, {"where": "pairing", "got": "'open'"}),
+        ({"rounds": 0}, {"where": "rounds", "got": "0"}),
+        ({"preset": "many"}, {"where": "preset", "got": "'many'"}),
+        ({"start": {"seeds": 30}}, {"where": "number of seeds", "got": "30", "allowed": "1 to 24"}),
     ],
 )
 def test_settings_that_are_wrong(layer, message):
-    with pytest.raises(SettingError, match=message):
+    with raises_error(SettingError, **message):
         debate(resolved(layer), 1)
 
 

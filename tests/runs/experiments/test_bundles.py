@@ -18,7 +18,7 @@ from townsquare.experiments.bundle import Bundle, check, freeze, planned, record
 from townsquare.experiments.comparison import compare
 from townsquare.record.run import Run
 
-BASE = {"scenario": "made:20", "agents": 30, "steps": 3}
+BASE = {"scenario": "synthetic:20", "agents": 30, "steps": 3}
 VARY = {"moderation.strategy": ["none", "third_party"]}
 HYPOTHESES = """hypotheses:
   - {outcome: exposures_false, arm: moderation.strategy=third_party, expect: lower, why: posts come down}
@@ -74,7 +74,7 @@ def test_versions_are_noted(run_folder: Path, tmp_path: Path) -> None:
 @pytest.mark.slow
 def test_a_preregistration_and_the_comparison_made_of_it(tmp_path: Path) -> None:
     (tmp_path / "h.yaml").write_text(HYPOTHESES, encoding="utf-8")
-    plan = planned(ts.resolve_for("made:20", agents=30, steps=3), VARY, [1, 2, 3])
+    plan = planned(ts.resolve_for("synthetic:20", agents=30, steps=3), VARY, [1, 2, 3])
     made = freeze(plan, tmp_path / "h.yaml", plan[0].arm)
     assert made.preregistration
     assert {entry.state for entry in made.entries} == {"planned"}
@@ -88,14 +88,14 @@ def test_a_preregistration_and_the_comparison_made_of_it(tmp_path: Path) -> None
     assert all("Holm" in one.result for one in told)
     fewer = check(replace(made, entries=made.entries[:-1]), tmp_path, 0, [tmp_path / "out"])
     assert any("not planned" in one.result for one in fewer)
-    more = freeze([*plan, *planned(ts.resolve_for("made:20", agents=31, steps=3), {}, [1])])
+    more = freeze([*plan, *planned(ts.resolve_for("synthetic:20", agents=31, steps=3), {}, [1])])
     assert "plan" in failed(check(more, tmp_path, 0, [tmp_path / "out"]))
     record = freeze(recorded(tmp_path / "out", tmp_path), tmp_path / "h.yaml", plan[0].arm)
     assert failed(check(record, tmp_path, sample=2)) == []
 
 
 def test_hypotheses_name_what_there_is(tmp_path: Path) -> None:
-    plan = planned(ts.resolve_for("made:20", agents=30, steps=3), VARY, [1])
+    plan = planned(ts.resolve_for("synthetic:20", agents=30, steps=3), VARY, [1])
     for old, new, error in (
         ("exposures_false", "exposures_fals", UnknownName),
         ("expect: lower", "expect: fewer", SettingError),

@@ -25,12 +25,12 @@ from townsquare.experiments.counterfactual import Removal, rerun_beliefs, withou
 from townsquare.experiments.counterfactual.one_step import without as without_row
 from townsquare.experiments.counterfactual.rerun_simulation import leave_out_of
 from townsquare.pages.view.library import Library
-from townsquare.scenario.load import made_scenario
+from townsquare.scenario.load import synthetic_scenario
 from townsquare.settings.resolve import resolve
 
 RULES = registry.names("beliefs")
 EXPOSED = ["exposure", "exposure-bounded", "averaging", "bounded_confidence"]
-SCENARIO = made_scenario(60)
+SCENARIO = synthetic_scenario(60)
 RUMOR = ts.load_scenario("health-rumor")
 
 

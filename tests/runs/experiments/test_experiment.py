@@ -34,7 +34,7 @@ from townsquare.scenario.settings import resolve_for
 from townsquare.settings.resolve import resolve
 from townsquare.simulation.run import simulate
 
-BASE = {"scenario": "made:20", "agents": 30, "steps": 3}
+BASE = {"scenario": "synthetic:20", "agents": 30, "steps": 3}
 VARY = {"moderation.strategy": ["none", "third_party"]}
 
 
@@ -228,7 +228,7 @@ def test_a_run_of_a_comparison_is_the_same_run_by_itself(experiment: Experiment)
         strategy = run.arm.partition("=")[2]
         alone = MemoryRecorder()
         sets = [f"moderation.strategy={strategy}"]
-        simulate(resolve_for("made:20", None, sets, agents=30, steps=3, seed=run.seed), alone)
+        simulate(resolve_for("synthetic:20", None, sets, agents=30, steps=3, seed=run.seed), alone)
         assert Run.of(alone).content_hash == run.content_hash
         assert Run.open(experiment.folder / run.folder).verify() == run.content_hash
 
@@ -258,7 +258,7 @@ def test_other_settings_are_refused_before_anything_is_touched(experiment: Exper
 
 
 def test_a_stopped_run_is_completed(tmp_path: Path) -> None:
-    settings = resolve_for("made:20", None, ["moderation.strategy=none"], agents=30, steps=3, seed=1)
+    settings = resolve_for("synthetic:20", None, ["moderation.strategy=none"], agents=30, steps=3, seed=1)
     folder = tmp_path / "out" / "strategy-none" / "seed-1"
 
     def stop(mark: Any) -> None:
@@ -288,16 +288,16 @@ def test_a_run_that_fails_is_a_row_and_the_others_go_on(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("vary", "seeds", "words"),
     [
-        ({"moderation.strategy": ["none", "nobody"]}, [1], "moderation.strategy: got 'nobody'"),
-        ({"activation.rate": [1, 1.0]}, [1], "which are equal"),
-        (VARY, [], "seeds"),
-        (VARY, [1, 1], "seeds"),
+        ({"moderation.strategy": ["none", "nobody"]}, [1], {"where": "moderation.strategy", "got": "'nobody'"}),
+        ({"activation.rate": [1, 1.0]}, [1], {"got": "which are equal"}),
+        (VARY, [], {"where": "seeds"}),
+        (VARY, [1, 1], {"where": "seeds"}),
     ],
 )
 def test_a_comparison_that_cannot_be_is_refused(
-    tmp_path: Path, vary: dict[str, Any], seeds: list[int], words: str
+    tmp_path: Path, vary: dict[str, Any], seeds: list[int], words: dict[str, str]
 ) -> None:
-    with pytest.raises(SettingError, match=words):
+    with raises_error(SettingError, **words):
         compare([BASE], vary, seeds, tmp_path / "out")
     assert not (tmp_path / "out").exists()
 
@@ -332,7 +332,7 @@ def test_undefined_outcomes_survive_the_manifest(tmp_path: Path) -> None:
 
 
 def test_folders_of_runs(tmp_path: Path) -> None:
-    settings = resolve({"scenario": "made:20", "agents": 5, "steps": 1})
+    settings = resolve({"scenario": "synthetic:20", "agents": 5, "steps": 1})
     folder = fresh_folder(tmp_path, "../x y")
     assert folder == tmp_path / "x-y-1"
     check_unused(folder)

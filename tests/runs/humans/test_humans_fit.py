@@ -235,21 +235,27 @@ def test_a_saved_fit_says_the_same_and_is_not_fitted_again(tmp_path: Path) -> No
     applied, own = apply_fit(fit, others), study(others, OPTIONS)
     assert applied.scores[RULE].rmse > own.scored.scores[RULE].rmse + 0.05
     same = apply_fit(fit, made())
-    spans, point = found().ready.spans, found().setup.grid.cell(int(np.argmin(found().rmse_of_cells)))
+    spans, square = found().ready.spans, (found().predicted - found().ready.spans.final[:, None]) ** 2
+    rmse_of_cells = np.sqrt(square.mean(axis=0))
+    point = found().setup.grid.cell(int(np.argmin(rmse_of_cells)))
     assert found().point == point
-    assert same.scores[RULE].rmse == pytest.approx(float(found().rmse_of_cells.min()))
+    assert same.scores[RULE].rmse == pytest.approx(float(rmse_of_cells.min()))
     assert same.scores["no_change"].rmse == pytest.approx(float(np.sqrt(((spans.final - spans.initial) ** 2).mean())))
 
 
 def test_what_is_no_fit_is_refused(tmp_path: Path) -> None:
     file = tmp_path / "fit.json"
-    for text, said in (("{", "no JSON"), ('{"format": "x"}', "data"), ("[]", "fit")):
+    for text, said in (
+        ("{", {"got": "invalid JSON"}),
+        ('{"format": "x"}', {"where": "data"}),
+        ("[]", {"where": "fit"}),
+    ):
         file.write_text(text, encoding="utf-8")
-        with pytest.raises(DataError, match=said):
+        with raises_error(DataError, **said):
             read_fit(file)
     values = saved(found()).model_dump() | {"population": [1.0]}
     file.write_text(json.dumps(values), encoding="utf-8")
-    with raises_error(DataError, allowed="169, one a cell"):
+    with raises_error(DataError, allowed="169, one per cell"):
         read_fit(file)
 
 

@@ -273,7 +273,7 @@ def test_row_16c_a_speaker_without_claims_brings_its_extractor(tmp_path: Path) -
     assert resolve_debates({}).settings.evidence.extractor == "declared"
     own = ["--set", "model=fake", "--set", "rounds=1", "--trials", "1", "--quiet"]
     assert main(["debate", "--set", "speaker=llm", *own, "--out", "one"]) == 0
-    assert main(["sweep", "--over", "speaker=llm,bank", *own, "--workers", "1", "--out", "two"]) == 0
+    assert main(["debate", "sweep", "--vary", "speaker=llm,bank", *own, "--workers", "1", "--out", "two"]) == 0
     refused = ["--set", "evidence.extractor=declared", "--out", "three"]
     assert main(["debate", "--set", "speaker=llm", *own, *refused]) == 2
     assert not Path("three").exists()

@@ -14,12 +14,13 @@ from pathlib import Path
 import polars as pl
 import pytest
 
+from changed_rows import change_rows
 from command_errors import complaint_of, fingerprint
 from townsquare import cli
 from townsquare.cli import main
 from townsquare.record.run import Run
 
-SMALL = ["run", "made:20", "--agents", "20", "--steps", "3", "--quiet"]
+SMALL = ["run", "synthetic:20", "--agents", "20", "--steps", "3", "--quiet"]
 IN_PARQUET = ["--set", "record.parquet_above=0"]
 READING = [
     ["inspect", "x"],
@@ -62,6 +63,19 @@ def sql(*statements: str) -> Damage:
     return damage
 
 
+def changed(table: str, **values: int) -> Damage:
+    """The third row of a step has other values."""
+
+    def change(rows: pl.DataFrame) -> pl.DataFrame:
+        third = pl.int_range(pl.len()) == 2
+        return rows.with_columns(
+            pl.when(third).then(value).otherwise(pl.col(name)).cast(rows.schema[name]).alias(name)
+            for name, value in values.items()
+        )
+
+    return lambda folder: change_rows(folder, table, 1, change)
+
+
 def cut(share: float) -> Damage:
     def damage(folder: Path) -> None:
         content = (folder / "run.db").read_bytes()
@@ -101,19 +115,25 @@ DATABASES: dict[str, Damage] = {
     "noise": in_place_of("run.db", lambda file: file.write_bytes(NOISE.randbytes(50_000))),
     "a folder instead": in_place_of("run.db", lambda file: file.mkdir()),
     "a link to nothing": in_place_of("run.db", lambda file: file.symlink_to("nowhere")),
-    "no table of exposures": sql("DROP TABLE ts_exposures"),
+    "no table of exposures": sql("DROP TABLE ts_packed"),
     "no table of texts": sql("DROP TABLE ts_texts"),
     "no table of steps": sql("DROP TABLE ts_steps"),
     "no table of batches": sql("DROP TABLE ts_batches"),
     "no table of the run": sql("DROP TABLE ts_run"),
-    "a word for a stance": sql("UPDATE ts_beliefs SET stance = 'x' WHERE rowid = 3"),
+    "words for stances": sql("UPDATE ts_packed SET data = 'x' WHERE name = 'beliefs' AND step = 1"),
+    "bytes for beliefs": sql("UPDATE ts_packed SET data = x'ff00' WHERE name = 'beliefs' AND step = 1"),
+    "no bytes for the trail": sql("UPDATE ts_packed SET data = x'' WHERE name = 'trail' AND step = 1"),
+    "exposures cut": sql("UPDATE ts_packed SET data = substr(data, 1, length(data) / 2) WHERE name = 'exposures'"),
+    "beliefs for exposures": sql("UPDATE ts_packed SET data = (SELECT data FROM ts_packed WHERE name = 'beliefs')"),
+    "exposures without what is beside": sql("UPDATE ts_packed SET beside = NULL"),
+    "an agent that is none": changed("exposures", agent=77_777),
     "a word for a target": sql("UPDATE ts_actions SET target = 'x' WHERE rowid = 3"),
     "a target beyond 32 bits": sql("UPDATE ts_actions SET target = 9223372036854775807 WHERE rowid = 3"),
     "a target that is none": sql("UPDATE ts_actions SET target = 999999 WHERE rowid = 3"),
     "a text that is none": sql("UPDATE ts_posts SET text = -5, author = 77777 WHERE rowid = 3"),
     "text that is not UTF-8": sql("UPDATE ts_texts SET content = CAST(x'ff' AS TEXT) WHERE rowid = 3"),
     "bytes for a text": sql("UPDATE ts_texts SET content = x'ff00' WHERE rowid = 3"),
-    "a row lost": sql("DELETE FROM ts_exposures WHERE rowid = 7"),
+    "a row lost": lambda folder: change_rows(folder, "exposures", 1, lambda rows: rows[1:]),
     "a step lost": sql("DELETE FROM ts_steps WHERE step = 2"),
     "settings that are no JSON": sql("UPDATE ts_run SET value = '{' WHERE key = 'settings'"),
     "settings that are a list": sql("UPDATE ts_run SET value = '[]' WHERE key = 'settings'"),
@@ -203,8 +223,8 @@ WHY = [
     (["inspect", "x", "--verfy"], "--verify"),
     (["inspect"], "RUN"),
     (["inspect", ""], "run.db"),
-    (["run", "made:20", "--out", "x"], "townsquare resume x"),
-    (["compare", "made:20", "--seeds", "1", "--out", "x"], "x"),
+    (["run", "synthetic:20", "--out", "x"], "townsquare resume x"),
+    (["compare", "synthetic:20", "--seeds", "1", "--out", "x"], "x"),
 ]
 
 
@@ -235,7 +255,7 @@ def test_a_damaged_comparison(content: str, tmp_path: Path, capsys: pytest.Captu
 
 
 def test_a_comparison_without_one_of_its_runs(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    words = ["compare", "made:20", "--agents", "5", "--steps", "1", "--seeds", "2", "--workers", "1", "--out", "c"]
+    words = ["compare", "synthetic:20", "--agents", "5", "--steps", "1", "--seeds", "2", "--workers", "1", "--out", "c"]
     assert main([*words, "--quiet"]) == 0
     capsys.readouterr()
     lost = json.loads((tmp_path / "c" / "experiment.json").read_text())["runs"][0]["folder"]

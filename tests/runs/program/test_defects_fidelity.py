@@ -131,7 +131,7 @@ def asked_with(*sets: str) -> tuple[Run, list[Call]]:
     store = MemoryCalls()
     given = ["policy=llm", "policy.prompt_tokens=null", "model=fake", "moderation=none", *sets]
     with ModelClient(FakeModel(), store, 1, concurrency=4) as client:
-        run = ts.simulate(ts.resolve_for("made:20", None, given, agents=25, steps=5, seed=2), client=client)
+        run = ts.simulate(ts.resolve_for("synthetic:20", None, given, agents=25, steps=5, seed=2), client=client)
     return run, [call for call in store if call.purpose == "react"]
 
 
@@ -156,7 +156,7 @@ def test_row_16_a_model_is_shown_the_flags_of_a_row_as_recorded_where_the_settin
 
 def test_row_16_who_reads_no_flags_does_the_same_whether_they_are_shown() -> None:
     hashes = {
-        ts.simulate(ts.resolve_for("made:20", None, [f"feed.show_flags={shown}"], agents=25, steps=4)).content_hash
+        ts.simulate(ts.resolve_for("synthetic:20", None, [f"feed.show_flags={shown}"], agents=25, steps=4)).content_hash
         for shown in ("true", "false")
     }
     assert len(hashes) == 1

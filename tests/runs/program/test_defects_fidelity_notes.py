@@ -13,7 +13,7 @@ from townsquare.cli import main
 from townsquare.experiments.run_notes import answer_notes, facts_of_run, setting_notes
 from townsquare.record.run import Run
 
-RUN = ["run", "made:20", "--agents", "10", "--steps", "2"]
+RUN = ["run", "synthetic:20", "--agents", "10", "--steps", "2"]
 
 
 def notes_of(folder: Path) -> list[str]:

@@ -36,7 +36,7 @@ def record(folder: Path, *sets: str, stop_after: int | None = None, report: bool
             raise KeyboardInterrupt
 
     with suppress(KeyboardInterrupt):
-        run = ts.simulate(ts.resolve_for("made:20", None, sets, agents=8, steps=3), folder, on_step=on_step)
+        run = ts.simulate(ts.resolve_for("synthetic:20", None, sets, agents=8, steps=3), folder, on_step=on_step)
         if report:
             write_report(run, folder / "report.html")
     if age:
@@ -137,7 +137,7 @@ def test_row_18_call_stores_go_alone(tmp_path: Path, capsys: pytest.CaptureFixtu
 def test_row_18_runs_of_a_comparison_leave_its_report_and_outcomes(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    words = ["compare", "made:20", "--agents", "8", "--steps", "2", "--vary", "moderation.strategy=none,hybrid"]
+    words = ["compare", "synthetic:20", "--agents", "8", "--steps", "2", "--vary", "moderation.strategy=none,hybrid"]
     assert main([*words, "--seeds", "1", "--workers", "1", "--out", str(tmp_path / "c"), "--quiet"]) == 0
     for file in tmp_path.rglob("*.db"):
         os.utime(file, (LONG_AGO, LONG_AGO))
@@ -162,7 +162,7 @@ def test_row_18_a_run_that_is_being_written_stays(tmp_path: Path, capsys: pytest
     assert (folder / "run.db").is_file()
     lock.close()
     os.utime(folder / "run.db")
-    with raises_error(RecordError, got="written since"):
+    with raises_error(RecordError, got="written after the list was made"):
         remove(found, found.items[0])
     assert (folder / "run.db").is_file()
 

@@ -83,7 +83,7 @@ def test_row_03_a_run_that_is_read_while_it_closes_is_not_called_finished(
             readers[0].execute("BEGIN")
             readers[0].execute("SELECT * FROM ts_steps").fetchall()
 
-    settings = ts.resolve_for("made:20", agents=8, steps=3)
+    settings = ts.resolve_for("synthetic:20", agents=8, steps=3)
     with pytest.raises(RecordError) as caught:
         ts.simulate(settings, tmp_path / "run", on_step=read)
     assert "another program" in caught.value.got
@@ -94,7 +94,7 @@ def test_row_03_a_run_that_is_read_while_it_closes_is_not_called_finished(
 
 
 def test_row_05_verify_finds_a_changed_version_of_the_record(tmp_path: Path) -> None:
-    ts.simulate(ts.resolve_for("made:20", agents=8, steps=2), tmp_path / "run")
+    ts.simulate(ts.resolve_for("synthetic:20", agents=8, steps=2), tmp_path / "run")
     change(tmp_path / "run", "record_version", "1")
     with pytest.raises(WrongVersion):  # the version says which columns a table has
         ts.Run.open(tmp_path / "run").verify()

@@ -72,7 +72,7 @@ from townsquare.core.actions import ActionKind
 from townsquare.core.enums import LogKind, TrailKind
 from townsquare.record.batches import Batches
 from townsquare.scenario.contents import Source
-from townsquare.scenario.load import made_scenario
+from townsquare.scenario.load import synthetic_scenario
 from townsquare.simulation.belief_step import InputsOfStep
 
 
@@ -133,7 +133,7 @@ def test_what_was_shown_before_is_a_repeat_in_every_later_step() -> None:
 
 def test_trust_is_in_an_account_not_in_its_name() -> None:
     """Two sources of one name have a trust each."""
-    scenario = made_scenario(40)
+    scenario = synthetic_scenario(40)
     fields = {name: getattr(scenario, name) for name in scenario.__slots__ if name not in ("sources", "digest")}
     sources = tuple(Source("The Same", credibility) for credibility in (0.1, 0.1, 0.1, 0.1, 0.9, 0.9, 0.9, 0.9))
     run = run_of(settings_of(steps=3, beliefs="exposure"), type(scenario)(sources=sources, **fields))
@@ -151,7 +151,7 @@ def test_trust_is_in_an_account_not_in_its_name() -> None:
 
 def test_without_a_stance_no_belief_moves_whatever_the_tone() -> None:
     """Texts full of feeling, but nobody said what they are for: nothing is an exposure to a rule."""
-    scenario = made_scenario(40, arguments=0)
+    scenario = synthetic_scenario(40, arguments=0)
     posts = scenario.posts
     loud = {
         "text": tuple(f"WONDERFUL, terrible, I love and hate it! {k}" for k in range(40)),

@@ -9,7 +9,7 @@ from townsquare.experiments.comparison import compare
 
 
 def test_one_process_or_two_give_the_same_hashes(tmp_path: Path) -> None:
-    base = {"scenario": "made:60", "agents": 40, "steps": 4}
+    base = {"scenario": "synthetic:60", "agents": 40, "steps": 4}
     hashes = []
     for workers in (1, 2):
         folder = tmp_path / str(workers)

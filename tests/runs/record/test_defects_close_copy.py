@@ -13,6 +13,7 @@ import pytest
 
 import townsquare as ts
 from townsquare.cli import main
+from townsquare.core import schema
 from townsquare.core.errors import SettingError
 from townsquare.core.files import bundled_folder
 from townsquare.record.sqlite import SCENARIO_COPY
@@ -56,9 +57,11 @@ def stopped(folder: Path) -> str:
     with closing(sqlite3.connect(folder / "run.db")) as connection, connection:
         last = connection.execute("SELECT max(step) FROM ts_steps").fetchone()[0]
         for name, rows in connection.execute("SELECT name, rows FROM ts_batches WHERE step = ?", (last,)).fetchall():
-            query = f"DELETE FROM ts_{name} WHERE rowid > (SELECT max(rowid) - ? FROM ts_{name})"
-            connection.execute(query, (rows,))
-        connection.execute("DELETE FROM ts_batches WHERE step = ?", (last,))
+            if not schema.TABLES[name].packed:
+                query = f"DELETE FROM ts_{name} WHERE rowid > (SELECT max(rowid) - ? FROM ts_{name})"
+                connection.execute(query, (rows,))
+        for table in ("ts_packed", "ts_batches"):
+            connection.execute(f"DELETE FROM {table} WHERE step = ?", (last,))
         connection.execute("UPDATE ts_run SET value = 'running' WHERE key = 'state'")
     return content
 
@@ -115,7 +118,7 @@ def test_row_22_no_copy_where_none_is_wanted_needed_or_allowed(
 ) -> None:
     assert main(["run", "park", *EDGES, *QUICK, "--no-copy", "--out", "without"]) == 0
     assert main(["run", "health-rumor", *QUICK, "--out", "bundled"]) == 0
-    assert main(["run", "made:20", *QUICK, "--out", "made"]) == 0
+    assert main(["run", "synthetic:20", *QUICK, "--out", "made"]) == 0
     monkeypatch.setattr(scenario_copy, "MOST", 150)
     assert main(["run", "park", *EDGES, *QUICK[1:], "--out", "large"]) == 0
     assert "copy them with the folder of the run" in capsys.readouterr().err
@@ -178,7 +181,7 @@ def test_row_06_what_the_library_writes_is_for_the_user(town: Path) -> None:
     try:
         Path("mine").mkdir()
         Path("mine").chmod(0o755)
-        wanted = ts.resolve_for("made:20", None, ["policy=llm", "model=fake"], agents=12, steps=2)
+        wanted = ts.resolve_for("synthetic:20", None, ["policy=llm", "model=fake"], agents=12, steps=2)
         ts.simulate(wanted, "mine")
         ts.simulate(wanted, "new/run")
     finally:
@@ -192,8 +195,8 @@ def test_row_06_what_the_library_writes_is_for_the_user(town: Path) -> None:
 
 def test_row_06_another_word_for_the_group_is_refused(town: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TOWNSQUARE_SHARE", "everyone")
-    assert main(["run", "made:20", *QUICK, "--out", "run"]) == 2
+    assert main(["run", "synthetic:20", *QUICK, "--out", "run"]) == 2
     with pytest.raises(SettingError) as caught:
-        ts.simulate(ts.resolve_for("made:20", agents=12, steps=2), "run")
+        ts.simulate(ts.resolve_for("synthetic:20", agents=12, steps=2), "run")
     assert (caught.value.where, caught.value.allowed) == ("TOWNSQUARE_SHARE", "owner, group")
     assert not Path("run").exists()

@@ -25,7 +25,7 @@ AGENTS = 40
 def run() -> Run:
     """A run in which people follow, unfollow and join."""
     sets = ["growth.max_per_step=2", "policy.follow.base=0", "policy.unfollow.base=0", "graph.m=3"]
-    return simulate(resolve_for("made:30", None, sets, agents=AGENTS, steps=4))
+    return simulate(resolve_for("synthetic:30", None, sets, agents=AGENTS, steps=4))
 
 
 def followed_by_hand(run: Run, step: int) -> set[tuple[int, int]]:
@@ -66,7 +66,7 @@ def test_nodes_have_the_stance_of_that_step_and_their_traits(run: Run) -> None:
 
 def test_the_last_step_is_the_default(run: Run) -> None:
     assert_frame_equal(graph_at(run).follows, graph_at(run, 4).follows)
-    with pytest.raises(SettingError, match="step: got 5; allowed: 0 to 4"):
+    with raises_error(SettingError, where="step", got="5", allowed="0 to 4"):
         graph_at(run, 5)
 
 

@@ -24,7 +24,7 @@ def settings_with_files(folder: Path, *, follows: str = "0,1\n") -> Settings:
     graph.write_text(f"follower,followed\n{follows}", encoding="utf-8")
     file = folder / "study.yaml"
     file.write_text(f"population: {{file: {people}}}\ngraph: {{kind: file, path: {graph}}}\n", encoding="utf-8")
-    return resolve_for("made:5", file, agents=4, steps=2)
+    return resolve_for("synthetic:5", file, agents=4, steps=2)
 
 
 def test_what_is_in_named_files_belongs_to_the_identity(tmp_path: Path) -> None:
@@ -33,7 +33,7 @@ def test_what_is_in_named_files_belongs_to_the_identity(tmp_path: Path) -> None:
     assert settings_with_files(tmp_path) == before
     after = settings_with_files(tmp_path, follows="0,1\n2,3\n")
     assert after.digest != before.digest
-    with pytest.raises(WrongVersion, match=r"follows\.csv.*changed since.*restore the old file"):
+    with pytest.raises(WrongVersion, match=r"follows\.csv.*changed after.*restore the old file"):
         resolve_with_scenario(before.plain())
     assert resolve_with_scenario(before.plain(), {"graph": {"kind": "random"}}).member("graph") == "random"
 

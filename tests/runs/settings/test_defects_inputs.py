@@ -28,7 +28,7 @@ from townsquare.scenario.settings import resolve_for
 from townsquare.settings.layers import read_yaml as read_layer
 from townsquare.settings.resolve import parse_set, resolve
 
-BASE: dict[str, Any] = {"scenario": "made:20", "agents": 10, "steps": 2}
+BASE: dict[str, Any] = {"scenario": "synthetic:20", "agents": 10, "steps": 2}
 
 
 def written(path: Path, text: str | bytes) -> Path:
@@ -137,7 +137,7 @@ def test_row_11_100_000_unknown_keys_take_linear_time(tmp_path: Path, head: str)
     join = ("\n  " if head else "\n").join
     file = written(tmp_path / "c.yaml", head + join(lines[:MAX_KEYS]) + "\n")
     larger = written(tmp_path / "d.yaml", head + join(lines) + "\n")
-    resolve_for("made:20")
+    resolve_for("synthetic:20")
     begun = time.process_time()
     error = error_of(lambda: resolve_for(None, file), SettingError)
     refused = error_of(lambda: resolve_for(None, larger), TownsquareError)
@@ -181,7 +181,7 @@ def test_row_11_limits_come_before_comparing(tmp_path: Path) -> None:
     ],
 )  # fmt: skip
 def test_row_09_what_is_not_there_is_refused_with_the_range(layer: str, where: str, got: str, allowed: str) -> None:
-    error = error_of(lambda: resolve_for("made:20", None, [layer], agents=10, steps=2), SettingError)
+    error = error_of(lambda: resolve_for("synthetic:20", None, [layer], agents=10, steps=2), SettingError)
     assert (error.where, error.got) == (where, got)
     assert allowed in error.allowed
 
@@ -193,19 +193,21 @@ def test_row_09_a_call_from_python_is_checked_too() -> None:
 
 def test_row_09_who_may_join_may_be_left_out() -> None:
     """Whether a newcomer comes at all is known only in the run: whoever may come is not refused."""
-    rows = len(load_scenario("made:20").sources) + 10
+    rows = len(load_scenario("synthetic:20").sources) + 10
     growing = ["growth.max_per_step=3"]
     last = rows + 3 * 2 - 1
-    assert resolve_for("made:20", None, [*growing, f"leave_out.agents=[{last}]"], agents=10, steps=2)
-    error_of(lambda: resolve_for("made:20", None, [*growing, f"leave_out.agents=[{last + 1}]"], agents=10, steps=2))
-    error_of(lambda: resolve_for("made:20", None, [f"leave_out.agents=[{rows}]"], agents=10, steps=2))
+    assert resolve_for("synthetic:20", None, [*growing, f"leave_out.agents=[{last}]"], agents=10, steps=2)
+    error_of(
+        lambda: resolve_for("synthetic:20", None, [*growing, f"leave_out.agents=[{last + 1}]"], agents=10, steps=2)
+    )
+    error_of(lambda: resolve_for("synthetic:20", None, [f"leave_out.agents=[{rows}]"], agents=10, steps=2))
 
 
 @pytest.mark.parametrize("given", ["[false]", '["false"]', "[true, false]"])
 def test_row_09_veracity_is_taken_as_it_is_written(tmp_path: Path, given: str) -> None:
     wanted = tuple(word for word in ("true", "false") if word in given)
-    by_set = resolve_for("made:20", None, [f"leave_out.veracity={given}"])
-    file = written(tmp_path / "c.yaml", f"scenario: made:20\nleave_out: {{veracity: {given}}}\n")
+    by_set = resolve_for("synthetic:20", None, [f"leave_out.veracity={given}"])
+    file = written(tmp_path / "c.yaml", f"scenario: synthetic:20\nleave_out: {{veracity: {given}}}\n")
     for found in (
         by_set,
         resolve_for(None, file),

@@ -33,7 +33,7 @@ def test_every_preset_has_a_page_and_a_name_of_its_own() -> None:
     for name in preset_names():
         page = (DOCS / f"{name}.md").read_text(encoding="utf-8")
         assert page.startswith(f"# Preset `{name}`\n")
-        for heading in ("reproduce", "contradicts itself"):
+        for heading in ("reproduce", "## Contradictions"):
             assert heading in page
     assert {path.stem for path in DOCS.glob("*.md")} == set(preset_names())
 
@@ -74,9 +74,9 @@ def test_options_and_files_go_on_top_of_a_preset(tmp_path: Path) -> None:
     file = tmp_path / "mine.yaml"
     file.write_text("scenario: mosaic-main\nagents: 12\ninjection: {limit: 30}\n")
     found = resolve_for(None, file, steps=7)
-    assert (found.config.scenario, found.config.agents, found.config.steps) == ("made:500", 12, 7)
+    assert (found.config.scenario, found.config.agents, found.config.steps) == ("synthetic:500", 12, 7)
     assert (found.config.injection.limit, found.config.injection.posts_per_step) == (30, 10)
-    assert resolve_for("mosaic-appendix-f", file).config.scenario == "made:20"
+    assert resolve_for("mosaic-appendix-f", file).config.scenario == "synthetic:20"
     file.write_text("scenario: mosaic-main\nagents: 12\ninjection: {limit: -1}\n")
     with pytest.raises(SettingError, match=r"injection\.limit \(.*mine\.yaml, line 3\): got -1"):
         resolve_for(None, file)

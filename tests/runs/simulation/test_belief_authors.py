@@ -19,7 +19,7 @@ from townsquare.core.errors import ContractError, SettingError
 from townsquare.experiments.counterfactual.one_step import without
 from townsquare.experiments.counterfactual.rerun_rule import rerun_beliefs
 from townsquare.record.batches import Batches
-from townsquare.scenario.load import made_scenario
+from townsquare.scenario.load import synthetic_scenario
 from townsquare.scenario.population.question_bank import bundled_bank
 from townsquare.settings.config import MemberParams, setting
 from townsquare.simulation.belief_step import InputsOfStep
@@ -122,7 +122,7 @@ def test_the_public_check_passes_it_and_catches_what_is_not_declared() -> None:
 
 
 def test_a_run_gives_them_and_the_rule_can_be_executed_again(rule: BeliefRule) -> None:
-    scenario = made_scenario(60)
+    scenario = synthetic_scenario(60)
     settings = settings_of(beliefs={"rule": "kin"}, growth={"max_per_step": 2}, policy={"follow": {"base": 0.2}})
     run = run_of(settings, scenario)
     again, _ = rerun_beliefs(run, scenario=scenario)

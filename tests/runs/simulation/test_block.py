@@ -17,7 +17,6 @@ from action_town import Square, column
 from small_worlds import (
     feed_of,
     follow,
-    made_scenario,
     post,
     react,
     reasons,
@@ -25,6 +24,7 @@ from small_worlds import (
     settings_of,
     shown_to,
     steps_of,
+    synthetic_scenario,
     town,
 )
 from townsquare.core import registry
@@ -181,13 +181,13 @@ def test_a_run_with_blocks_resumes_to_the_same_hash() -> None:
             raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        simulate(settings_of(BLOCKS), recorder, scenario=made_scenario(60), on_step=stop)
-    simulate(settings_of(BLOCKS), recorder, scenario=made_scenario(60))
+        simulate(settings_of(BLOCKS), recorder, scenario=synthetic_scenario(60), on_step=stop)
+    simulate(settings_of(BLOCKS), recorder, scenario=synthetic_scenario(60))
     assert Run.of(recorder).verify() == blocking().content_hash
 
 
 def test_records_views_memories_and_the_viewer_have_words_for_it(tmp_path: Path) -> None:
-    run = simulate(settings_of(BLOCKS), tmp_path / "run", scenario=made_scenario(60))
+    run = simulate(settings_of(BLOCKS), tmp_path / "run", scenario=synthetic_scenario(60))
     done = run.words("actions").filter((pl.col("kind") == "block") & (pl.col("status") == "accepted"))
     view = run.sql("SELECT user_id, target_id FROM user_actions WHERE action_type = 'block_user'")
     assert view.rows() == [(f"user-{a}", f"user-{b}") for a, b in done.select("agent", "target").rows()]

@@ -63,7 +63,7 @@ def use(home: Path, family: str, member: Any) -> None:
 
 def stopped(home: Path, *sets: str, at: int = AT, **config: Any) -> ContractError:
     """The error with which a run ends in step ``at``; the steps before it are safe and the run is stopped."""
-    settings = ts.resolve_for("made:40", agents=30, steps=6, sets=list(sets), **config)
+    settings = ts.resolve_for("synthetic:40", agents=30, steps=6, sets=list(sets), **config)
     with pytest.raises(ContractError) as caught:
         ts.simulate(settings, home / "run")
     assert f"step {at}" in caught.value.where
@@ -175,7 +175,7 @@ def test_row_02_the_state_itself_may_be_returned(home: Path) -> None:
         return state, trail._replace(amount=np.zeros_like(trail.amount))
 
     use(home, "beliefs", bad_rule(home, same))
-    run = ts.simulate(ts.resolve_for("made:40", agents=30, steps=4, sets=["beliefs.rule=bad"]))
+    run = ts.simulate(ts.resolve_for("synthetic:40", agents=30, steps=4, sets=["beliefs.rule=bad"]))
     assert run.state == "finished"
 
 
@@ -204,7 +204,7 @@ def test_row_02_new_agents_of_a_rule(home: Path) -> None:
 
 def test_row_02_the_command_says_who_and_ends_with_2(home: Path, capsys: pytest.CaptureFixture[str]) -> None:
     use(home, "beliefs", bad_rule(home, BREAKS["seven"][0]))
-    words = ["run", "made:40", "--agents", "30", "--steps", "6", "--set", "beliefs.rule=bad"]
+    words = ["run", "synthetic:40", "--agents", "30", "--steps", "6", "--set", "beliefs.rule=bad"]
     assert main([*words, "--out", str(home / "r"), "--quiet"]) == 2
     message = " ".join(capsys.readouterr().err.split())
     assert all(word in message for word in ("belief rule 'bad'", "agent 4", "step 3", "7.0", "-1 to 1"))
@@ -339,7 +339,7 @@ def test_row_02_a_policy_in_a_mix(home: Path) -> None:
 
 def test_row_02_an_action_on_another_row_is_refused_still(home: Path) -> None:
     use(home, "policy", policy_of(row=lambda c: c.row[::-1].copy()))
-    run = ts.simulate(ts.resolve_for("made:40", agents=30, steps=4, sets=["policy.name=bad"]))
+    run = ts.simulate(ts.resolve_for("synthetic:40", agents=30, steps=4, sets=["policy.name=bad"]))
     assert run.state == "finished"
 
 

@@ -13,6 +13,7 @@ import numpy.typing as npt
 import polars as pl
 import pytest
 
+from raised_errors import raises_error
 from repository import ROOT
 from small_worlds import run_of, settings_of
 from townsquare.analysis import outcomes
@@ -25,7 +26,7 @@ from townsquare.pages.report import write_report
 from townsquare.record.contract import StepSummary
 from townsquare.record.memory import MemoryRecorder
 from townsquare.record.run import Run
-from townsquare.scenario.load import made_scenario
+from townsquare.scenario.load import synthetic_scenario
 from townsquare.scenario.settings import resolve_for
 from townsquare.settings.event_checks import FIXED
 from townsquare.settings.resolve import Settings, resolve
@@ -123,60 +124,90 @@ def test_the_plain_form_gives_the_same_changes() -> None:
 @pytest.mark.parametrize(
     "layer",
     [
-        {"agents": 5}, {"steps": 9}, {"seed": 2}, {"scenario": "made"}, {"population": {"confidence_mean": 0.1}},
+        {"agents": 5}, {"steps": 9}, {"seed": 2}, {"scenario": "synthetic"}, {"population": {"confidence_mean": 0.1}},
         {"graph.m": 3}, {"beliefs": {"rule": "averaging"}}, {"feed": {"newest": 3}}, {"record.trail": False},
         {"injection.posts_per_step": 1}, {"events": []}, {"treatments": []}, {"policy": {"members": []}},
         {"beliefs.stance_scorer": "vader"}, {"version": "1"}, {"evidence": {"own_claims": True}},
     ],
 )  # fmt: skip
 def test_what_cannot_change_during_a_run_is_refused(layer: dict[str, Any]) -> None:
-    with pytest.raises(SettingError, match=r"event 2 \(step 3\), set, .* cannot change during a run: "):
+    with raises_error(SettingError, where=r"event 2 \(step 3\), set, ", do=" cannot change during a run: "):
         resolve({"events": [{"step": 1, "set": {"feed.others": 1}}, {"step": 3, "set": layer}]})
 
 
 @pytest.mark.parametrize(
     ("events", "says"),
     [
-        ([{"step": 0, "set": {}}], r"event 1 \(step 0\), step: got 0; allowed: a whole number of at least 1"),
-        ([{"step": 2}], r"event 1 \(step 2\): .*exactly one of `set`, `inject` and `message`"),
-        ([{"step": 2, "set": {}, "inject": {"posts": 1}}], "exactly one of"),
-        ([{"step": 2, "inject": {"posts": 0}}], r"event 1 \(step 2\), inject, posts: got 0"),
-        ([{"step": 2, "inject": {"posts": 1, "veracity": "maybe"}}], "allowed: any, true, false"),
-        ([{"step": 2, "set": {"feed.ranker": "hott"}}], r"event 1 \(step 2\), set, feed\.ranker.*did you mean 'hot'\?"),
-        ([{"step": 2, "set": {"feed.folowed": 2}}], "did you mean 'feed.followed'"),
-        ([{"step": 2, "set": {"feed.followed": -2}}], r"event 1 \(step 2\), set, feed\.followed: got -2"),
-        ([{"step": 2, "set": {"policy": "mix"}}], "members are drawn for life"),
-        ([{"stp": 2, "set": {}}], "event 1, stp: got 2.*did you mean 'step'"),
-        ([7], "event 1: got 7"),
-        ({"step": 1}, "events: got .*allowed: a list"),
-        ([{"step": 1, "message": {"text": "", "source": SOURCE}}], "message, text"),
-        ([{"step": 1, "message": {"text": "hi"}}], "message, source: got nothing"),
-        ([{"step": 1, "message": {"text": "hi", "source": SOURCE, "stance": {"p0": 2}}}], "message, stance, p0: got 2"),
-        ([{"step": 1, "message": {"text": "hi", "source": SOURCE, "audience": "some"}}], "allowed: all, or a mapping"),
+        (
+            [{"step": 0, "set": {}}],
+            {"where": r"event 1 \(step 0\), step", "got": "0", "allowed": "a whole number of at least 1"},
+        ),
+        ([{"step": 2}], {"where": r"event 1 \(step 2\)", "do": "exactly one of `set`, `inject` and `message`"}),
+        ([{"step": 2, "set": {}, "inject": {"posts": 1}}], {"do": "exactly one of"}),
+        ([{"step": 2, "inject": {"posts": 0}}], {"where": r"event 1 \(step 2\), inject, posts", "got": "0"}),
+        ([{"step": 2, "inject": {"posts": 1, "veracity": "maybe"}}], {"allowed": "any, true, false"}),
+        (
+            [{"step": 2, "set": {"feed.ranker": "hott"}}],
+            {"where": r"event 1 \(step 2\), set, feed\.ranker", "do": r"did you mean 'hot'\?"},
+        ),
+        ([{"step": 2, "set": {"feed.folowed": 2}}], {"do": "did you mean 'feed.followed'"}),
+        (
+            [{"step": 2, "set": {"feed.followed": -2}}],
+            {"where": r"event 1 \(step 2\), set, feed\.followed", "got": "-2"},
+        ),
+        ([{"step": 2, "set": {"policy": "mix"}}], {"do": "drawn once, at the start"}),
+        ([{"stp": 2, "set": {}}], {"where": "event 1, stp: got 2.*did you mean 'step'"}),
+        ([7], {"where": "event 1", "got": "7"}),
+        ({"step": 1}, {"where": "events", "allowed": "a list"}),
+        ([{"step": 1, "message": {"text": "", "source": SOURCE}}], {"where": "message, text"}),
+        ([{"step": 1, "message": {"text": "hi"}}], {"where": "message, source", "got": "nothing"}),
+        (
+            [{"step": 1, "message": {"text": "hi", "source": SOURCE, "stance": {"p0": 2}}}],
+            {"where": "message, stance, p0", "got": "2"},
+        ),
+        (
+            [{"step": 1, "message": {"text": "hi", "source": SOURCE, "audience": "some"}}],
+            {"allowed": "all, or a mapping"},
+        ),
         (
             [{"step": 1, "message": {"text": "hi", "source": SOURCE, "audience": {"treatment": "warn"}}}],
-            "audience, treatment: got 'warn'; allowed: no treatment",
+            {"where": "audience, treatment", "got": "'warn'", "allowed": "no treatment"},
         ),
-        ([{"step": 1, "message": {"text": "hi", "source": SOURCE}}] * 2, r"event 2 \(step 1\).*once per step"),
+        (
+            [{"step": 1, "message": {"text": "hi", "source": SOURCE}}] * 2,
+            {"where": r"event 2 \(step 1\)", "allowed": "once per step"},
+        ),
     ],
 )
-def test_a_wrong_event_is_named(events: Any, says: str) -> None:
-    with pytest.raises(SettingError, match=says):
+def test_a_wrong_event_is_named(events: Any, says: dict[str, str]) -> None:
+    with raises_error(SettingError, **says):
         resolve({"events": events})
 
 
 @pytest.mark.parametrize(
     ("event", "says"),
     [
-        ({"inject": {"posts": 99}}, r"event 1 \(step 2\), inject: got 99 posts; allowed: the \d+ left"),
-        ({"inject": {"posts": 1, "source": "Made source 9"}}, "inject, source: .*did you mean 'Made source"),
-        ({"message": {"text": "hi", "source": "Nobody"}}, "message, source: got 'Nobody'; allowed: Made source 0"),
-        ({"message": {"text": "hi", "source": SOURCE, "stance": {"q": 1}}}, "message, stance: got 'q'; allowed: p0"),
+        (
+            {"inject": {"posts": 99}},
+            {"where": r"event 1 \(step 2\), inject", "got": "99 posts", "allowed": r"the \d+ left"},
+        ),
+        (
+            {"inject": {"posts": 1, "source": "Made source 9"}},
+            {"where": "inject, source", "do": "did you mean 'Made source"},
+        ),
+        (
+            {"message": {"text": "hi", "source": "Nobody"}},
+            {"where": "message, source", "got": "'Nobody'", "allowed": "Made source 0"},
+        ),
+        (
+            {"message": {"text": "hi", "source": SOURCE, "stance": {"q": 1}}},
+            {"where": "message, stance", "got": "'q'", "allowed": "p0"},
+        ),
     ],
 )
-def test_an_event_is_checked_against_the_scenario_before_the_run(event: dict[str, Any], says: str) -> None:
-    with pytest.raises(SettingError, match=says):
-        resolve_for("made:60", sets=[f"events={json.dumps([{'step': 2, **event}])}"])
+def test_an_event_is_checked_against_the_scenario_before_the_run(event: dict[str, Any], says: dict[str, str]) -> None:
+    with raises_error(SettingError, **says):
+        resolve_for("synthetic:60", sets=[f"events={json.dumps([{'step': 2, **event}])}"])
 
 
 def test_events_and_treatments_of_a_scenario(tmp_path: Path) -> None:
@@ -196,7 +227,7 @@ treatments: [{name: calm, share: 0.25}]
     assert found.at(2).member("moderation") == "community"
     assert resolve_for(str(tmp_path), sets=["events=[]"]).config.events == ()
     (tmp_path / "scenario.yaml").write_text(text.replace("step: 2, set", "step: 0, set"))
-    with pytest.raises(SettingError, match=r"event 1 \(step 0\), step \(settings of scenario .*\): got 0"):
+    with raises_error(SettingError, where=r"event 1 \(step 0\), step \(settings of scenario .*\)", got="0"):
         resolve_for(str(tmp_path))
 
 
@@ -223,7 +254,7 @@ def test_a_run_with_everything_resumes_to_the_same_hash() -> None:
 
     for on_step in (stop, None):
         try:
-            simulate(resolve(small(EVERYTHING).plain()), recorder, scenario=made_scenario(60), on_step=on_step)
+            simulate(resolve(small(EVERYTHING).plain()), recorder, scenario=synthetic_scenario(60), on_step=on_step)
         except KeyboardInterrupt:
             assert Run.of(recorder).last_step == 2
     assert Run.of(recorder).content_hash == whole.content_hash

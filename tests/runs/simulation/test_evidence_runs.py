@@ -19,12 +19,12 @@ from townsquare.cli import main
 from townsquare.core.enums import HoldingChange, Origin, TrailKind
 from townsquare.core.errors import DataError, SettingError
 from townsquare.core.schema import NONE
+from townsquare.experiments.cautions import warnings
 from townsquare.experiments.comparison import compare
 from townsquare.experiments.start_check import check_starts
-from townsquare.pages.report.cautions import warnings
 from townsquare.record.run import Run
 from townsquare.scenario.contents import Scenario
-from townsquare.scenario.load import load_scenario, made_scenario
+from townsquare.scenario.load import load_scenario, synthetic_scenario
 from townsquare.scenario.settings import resolve_for
 from townsquare.settings.resolve import resolve
 from townsquare.simulation.run import simulate
@@ -176,23 +176,24 @@ def test_a_label_of_weight_0_takes_evidence_out(scenario: Scenario) -> None:
 
 
 def test_made_runs_work_too() -> None:
-    run = run_of(settings_of({"beliefs": {"rule": "log_odds"}, "steps": 4}), made_scenario(40, propositions=2))
+    run = run_of(settings_of({"beliefs": {"rule": "log_odds"}, "steps": 4}), synthetic_scenario(40, propositions=2))
     assert run.table("holdings").height > 0
 
 
 def test_a_bank_with_an_empty_side_is_refused() -> None:
     settings = settings_of({"beliefs": {"rule": "log_odds", "start": "records"}})
-    with pytest.raises(DataError, match="arguments on p0: got no argument for"):
-        run_of(settings, made_scenario(20, arguments=0))
-    with pytest.raises(SettingError, match="number of seeds: got 30; allowed: 1 to 20"):
+    with raises_error(DataError, where="arguments on p0", got="no argument for"):
+        run_of(settings, synthetic_scenario(20, arguments=0))
+    with raises_error(SettingError, where="number of seeds", got="30", allowed="1 to 20"):
         run_of(
-            settings_of({"beliefs": {"rule": "log_odds", "start": "records", "seed_records": 30}}), made_scenario(20)
+            settings_of({"beliefs": {"rule": "log_odds", "start": "records", "seed_records": 30}}),
+            synthetic_scenario(20),
         )
 
 
 @pytest.mark.parametrize("theta", [0, 1.5, -1])
 def test_a_threshold_outside_its_range_is_refused(theta: float) -> None:
-    with pytest.raises(SettingError, match=r"evidence\.theta: got"):
+    with raises_error(SettingError, where=r"evidence\.theta"):
         resolve({"evidence": {"theta": theta}})
 
 
@@ -201,7 +202,7 @@ def test_a_threshold_outside_its_range_is_refused(theta: float) -> None:
 
 def test_arms_that_start_far_apart_are_not_compared(tmp_path: Path) -> None:
     vary = {"beliefs.anchoring": [0.2, 1.0]}
-    base = [{"scenario": "made:20", "agents": 50, "steps": 2, "beliefs": {"rule": "log_odds"}}]
+    base = [{"scenario": "synthetic:20", "agents": 50, "steps": 2, "beliefs": {"rule": "log_odds"}}]
     with raises_error(SettingError, got=r"initial stances that differ by .* on average") as caught:
         compare(base, vary, [1], tmp_path / "out")
     assert caught.value.where == "arms beliefs.anchoring=0.2 and beliefs.anchoring=1.0"

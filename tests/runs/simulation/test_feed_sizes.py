@@ -10,14 +10,14 @@ from small_worlds import (
     steps_of,
 )
 from townsquare.core.enums import PostKind
-from townsquare.scenario.load import made_scenario
+from townsquare.scenario.load import synthetic_scenario
 
 
 def _injected_share(agents: int, seed: int) -> float:
     """Share of rows with an injected root in the last steps of a run with the default feed, but for comments."""
     given_settings = {"graph": {"m": 10}, "beliefs": "no_change", "feed": {"comments": 0}}
     rows: list[float] = []
-    for world, out in steps_of(settings_of(given_settings, agents=agents, steps=7, seed=seed), made_scenario(200)):
+    for world, out in steps_of(settings_of(given_settings, agents=agents, steps=7, seed=seed), synthetic_scenario(200)):
         if world.step > 4:
             kind = world.posts["kind"][np.asarray(out.get("exposures")["root"])]
             rows.append(float((kind == PostKind.INJECTED).mean()))

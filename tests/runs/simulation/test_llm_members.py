@@ -160,8 +160,8 @@ def test_interviews_change_nothing_and_are_recorded_apart(tmp_path: Path, capsys
         assert early != late
         assert persons_at(run, 0) == list(range(10)), "sources are no persons"
         assert "(nothing)" in early
-        for wrong, match in (([99], "persons at step"), ([], "nobody")):
-            with pytest.raises(DataError, match=match):
+        for wrong, match in (([99], {"allowed": "persons at step"}), ([], {"got": "nobody"})):
+            with raises_error(DataError, **match):
                 interview(run, wrong, "Why?", client)
         with raises_error(DataError, allowed="0 to 3"):
             interview(run, [1], "Why?", client, step=9)

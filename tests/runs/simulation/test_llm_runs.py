@@ -196,7 +196,7 @@ def test_many_agents_are_asked_while_the_step_before_is_written(tmp_path: Path) 
 
 
 def test_a_budget_in_dollars_needs_a_price(tmp_path: Path) -> None:
-    with pytest.raises(SettingError, match=r"budget\.usd: got 1, but server/x has no price"):
+    with raises_error(SettingError, where=r"budget\.usd", got="1, but server/x has no price"):
         simulate(settings("budget.usd=1", "model.base_url=http://127.0.0.1:9/v1", model="server/x"), tmp_path / "run")
     assert not (tmp_path / "run").exists()
 

@@ -23,7 +23,7 @@ from townsquare.core.schema import TABLES
 from townsquare.record.memory import MemoryRecorder
 from townsquare.record.run import Run
 from townsquare.scenario.contents import Posts, Scenario
-from townsquare.scenario.load import made_scenario
+from townsquare.scenario.load import synthetic_scenario
 from townsquare.settings.resolve import resolve
 from townsquare.simulation.run import simulate
 from townsquare.simulation.step import begin, online, step
@@ -54,12 +54,12 @@ import numba, sys
 from townsquare.record.memory import MemoryRecorder
 from townsquare.record.run import Run
 from townsquare.settings.resolve import resolve
-from townsquare.scenario.load import made_scenario
+from townsquare.scenario.load import synthetic_scenario
 from townsquare.simulation.run import simulate
 numba.set_num_threads(int(sys.argv[1]))
 recorder = MemoryRecorder()
 settings = resolve({"agents": 120, "steps": 6, "growth": {"max_per_step": 2}, "moderation": {"strategy": "hybrid"}})
-simulate(settings, recorder, scenario=made_scenario(80))
+simulate(settings, recorder, scenario=synthetic_scenario(80))
 print(Run.of(recorder).content_hash)
 """
 
@@ -170,7 +170,7 @@ def test_the_rate_of_activation_and_who_is_online() -> None:
 
 def test_turns_share_out_everybody_and_later_ones_see_what_earlier_ones_did() -> None:
     settings = settings_of(agents=300, activation={"batches": 4}, steps=4)
-    setup, world, _ = begin(settings, made_scenario(60))
+    setup, world, _ = begin(settings, synthetic_scenario(60))
     batches = list(online(world, settings, Draws(1, 1)(Stage.ORDER)))
     assert np.sort(np.concatenate(batches)).tolist() == list(range(300))
     assert all(40 < batch.size < 110 for batch in batches)
@@ -219,7 +219,7 @@ def test_turns_up_to_one_agent_at_a_time() -> None:
 @pytest.mark.parametrize("propositions", [0, 1, 3])
 def test_what_can_be_set_can_be_run(given: dict[str, Any], propositions: int) -> None:
     settings = settings_of({"steps": 3, "agents": 25, "moderation": {"strategy": "hybrid"}}, given)
-    scenario = made_scenario(12, propositions=propositions, arguments=6 if propositions else 0)
+    scenario = synthetic_scenario(12, propositions=propositions, arguments=6 if propositions else 0)
     recorder = MemoryRecorder()
     simulate(settings, recorder, scenario=scenario)
     run = Run.of(recorder)
@@ -231,7 +231,7 @@ def test_what_can_be_set_can_be_run(given: dict[str, Any], propositions: int) ->
 
 
 def test_posts_with_a_step_of_their_own_enter_then() -> None:
-    scenario = made_scenario(20)
+    scenario = synthetic_scenario(20)
     step_of = np.full(20, -1, np.int32)
     step_of[[3, 7]] = (2, 4)
     posts = scenario.posts
@@ -256,10 +256,10 @@ def test_what_a_callback_raises_ends_the_run_with_its_steps_safe() -> None:
 
     recorder = MemoryRecorder()
     with pytest.raises(Enough):
-        simulate(settings_of(steps=5), recorder, scenario=made_scenario(30), on_step=stop_at_two)
+        simulate(settings_of(steps=5), recorder, scenario=synthetic_scenario(30), on_step=stop_at_two)
     assert (Run.of(recorder).state, Run.of(recorder).last_step) == ("stopped", 2)
-    simulate(settings_of(steps=5), recorder, scenario=made_scenario(30))
-    assert Run.of(recorder).content_hash == run_of(settings_of(steps=5), made_scenario(30)).content_hash
+    simulate(settings_of(steps=5), recorder, scenario=synthetic_scenario(30))
+    assert Run.of(recorder).content_hash == run_of(settings_of(steps=5), synthetic_scenario(30)).content_hash
 
 
 def test_marks_count_what_was_recorded() -> None:

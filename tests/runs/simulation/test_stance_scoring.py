@@ -11,6 +11,7 @@ import numpy.typing as npt
 import polars as pl
 import pytest
 
+from raised_errors import raises_error
 from small_worlds import run_of, settings_of
 from townsquare.beliefs.stance.contract import StanceScorer
 from townsquare.beliefs.stance.vader import score_text
@@ -67,5 +68,5 @@ def test_a_text_without_a_stance_is_no_exposure(monkeypatch: pytest.MonkeyPatch)
 
 
 def test_an_unknown_scorer_is_refused() -> None:
-    with pytest.raises(SettingError, match=r"beliefs\.stance_scorer: got 'vadr'; did you mean 'vader'"):
+    with raises_error(SettingError, where=r"beliefs\.stance_scorer", got="'vadr'", do="did you mean 'vader'"):
         resolve({"beliefs.stance_scorer": "vadr"})

@@ -8,6 +8,7 @@ import numpy as np
 import polars as pl
 import pytest
 
+from raised_errors import raises_error
 from small_worlds import act, choices, draws_of, feed_of, post, reasons, row_of, run_of, settings_of, town
 from townsquare.core.actions import ActionKind
 from townsquare.core.draws import Stage
@@ -72,15 +73,15 @@ def test_a_treatment_without_effects_adds_its_table_and_nothing_else() -> None:
 @pytest.mark.parametrize(
     ("treatments", "says"),
     [
-        ([{"name": "a"}, {"name": "a"}], r"treatments\.1\.name: got 'a'; allowed: a unique name"),
-        ([{"name": "a b"}], r"treatments\.0\.name"),
-        ([{"name": "a", "share": 2}], r"treatments\.0\.share: got 2"),
-        ([{"name": "a", "effects": {"label": "hidden"}}], "did you mean .*labels"),
-        ([{"name": "a", "effects": {"friction": {"shre": 1}}}], r"effects\.friction: got 'shre'"),
+        ([{"name": "a"}, {"name": "a"}], {"where": r"treatments\.1\.name", "got": "'a'", "allowed": "a unique name"}),
+        ([{"name": "a b"}], {"where": r"treatments\.0\.name"}),
+        ([{"name": "a", "share": 2}], {"where": r"treatments\.0\.share", "got": "2"}),
+        ([{"name": "a", "effects": {"label": "hidden"}}], {"do": "did you mean .*labels"}),
+        ([{"name": "a", "effects": {"friction": {"shre": 1}}}], {"where": r"effects\.friction", "got": "'shre'"}),
     ],
 )
-def test_a_wrong_treatment_is_refused(treatments: Any, says: str) -> None:
-    with pytest.raises(SettingError, match=says):
+def test_a_wrong_treatment_is_refused(treatments: Any, says: dict[str, str]) -> None:
+    with raises_error(SettingError, **says):
         resolve({"treatments": treatments})
 
 

@@ -14,7 +14,6 @@ from townsquare.debate.sweep import arms_over, hold_debates
 from townsquare.pages.debates.page import write_debates, write_pages
 from townsquare.pages.debates.transcript import write_transcript
 
-pytestmark = pytest.mark.figures
 EVIL = " ".join(HOSTILE.split())
 
 

@@ -18,7 +18,7 @@ from townsquare.experiments.manifest import ArmRun
 from townsquare.record.postgresql.address import Address
 from townsquare.record.run import Run
 
-COMPARE = ["compare", "made:20", "--agents", "30", "--vary", "moderation.strategy=none,hybrid", "--workers", "2"]
+COMPARE = ["compare", "synthetic:20", "--agents", "30", "--vary", "moderation.strategy=none,hybrid", "--workers", "2"]
 SHORT = [*COMPARE, "--steps", "3", "--seeds", "2"]
 
 
@@ -87,7 +87,7 @@ def test_a_killed_comparison_goes_on(address: Address, tmp_path: Path) -> None:
 
 def test_debates_in_a_schema(address: Address, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """Trials of the server come into a folder that lacks them, byte for byte; those of a folder go to the server."""
-    sweep = ["sweep", "--over", "u=0.2,0.6", "--workers", "1", "--quiet"]
+    sweep = ["debate", "sweep", "--vary", "u=0.2,0.6", "--workers", "1", "--quiet"]
     server = ["--record", address.url, "--record-schema", address.schema]
     first, second = tmp_path / "first", tmp_path / "second"
     assert main([*sweep, "--trials", "1", "--out", str(first)]) == 0

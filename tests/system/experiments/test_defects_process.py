@@ -24,7 +24,7 @@ from townsquare.record.lock import is_locked
 from townsquare.record.run import Run
 from townsquare.scenario.load import list_scenarios
 
-LONG = ["made:20", "--agents", "40", "--steps", "40", "--set", "moderation.strategy=none"]
+LONG = ["synthetic:20", "--agents", "40", "--steps", "40", "--set", "moderation.strategy=none"]
 WITHIN = 5.0  # seconds
 
 
@@ -59,7 +59,7 @@ def test_row_04_workers_end_with_their_parent(tmp_path: Path) -> None:
     assert wait_until(lambda: not in_session(process.pid), WITHIN), in_session(process.pid)
     assert main([*words, "--workers", "1", "--quiet"]) == 0
     assert {Run.open(path.parent).state for path in out.rglob("run.db")} == {"finished"}
-    alone = ts.simulate(ts.resolve_for("made:20", None, ["moderation.strategy=none"], agents=40, steps=40, seed=1))
+    alone = ts.simulate(ts.resolve_for("synthetic:20", None, ["moderation.strategy=none"], agents=40, steps=40, seed=1))
     assert Run.open(out / "all" / "seed-1").verify() == alone.content_hash
 
 
@@ -119,7 +119,7 @@ def test_row_04_nohup_is_respected(tmp_path: Path) -> None:
 def test_row_13_one_run_is_begun_before_any(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (tmp_path / "loop.csv").write_text("follower,followed\n0,0\n")
     out = tmp_path / "out"
-    words = ["compare", "made:20", "--agents", "20", "--steps", "3", "--set", "graph.kind=file"]
+    words = ["compare", "synthetic:20", "--agents", "20", "--steps", "3", "--set", "graph.kind=file"]
     words += ["--set", f"graph.path={tmp_path / 'loop.csv'}", "--vary", "moderation.strategy=none,hybrid"]
     assert main([*words, "--seeds", "3", "--out", str(out)]) == 2
     said = capsys.readouterr().err
@@ -135,7 +135,7 @@ NOBODY = {"policy": "llm", "model": {"name": "vllm/x", "base_url": ["http://127.
 def test_row_13_distinct_errors_are_said_once(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     out = tmp_path / "out"
     sets = ["policy=llm", "model=vllm/x", 'model.base_url=["http://127.0.0.1:9/v1"]', "serving.tries=1"]
-    words = ["compare", "made:20", "--agents", "8", "--steps", "3", "--vary", "moderation.strategy=none,hybrid"]
+    words = ["compare", "synthetic:20", "--agents", "8", "--steps", "3", "--vary", "moderation.strategy=none,hybrid"]
     words += ["--seeds", "2", "--workers", "1", "--out", str(out), *(word for one in sets for word in ("--set", one))]
     assert main(words) == 1
     said = capsys.readouterr().err
@@ -150,7 +150,7 @@ def test_row_13_distinct_errors_are_said_once(tmp_path: Path, capsys: pytest.Cap
 
 
 def test_row_13_python_hears_that_every_run_failed(tmp_path: Path) -> None:
-    layers = [{"scenario": "made:20", "agents": 8, "steps": 3}, NOBODY]
+    layers = [{"scenario": "synthetic:20", "agents": 8, "steps": 3}, NOBODY]
     with pytest.raises(RunsFailed) as caught:
         compare(layers, {}, "1-2", str(tmp_path / "out"), workers=1)
     assert caught.value.where == str(tmp_path / "out")
@@ -160,7 +160,7 @@ def test_row_13_python_hears_that_every_run_failed(tmp_path: Path) -> None:
 
 SCRIPT = """
 from townsquare.experiments.comparison import compare
-layers = [{"scenario": "made:20", "agents": 12, "steps": 2}]
+layers = [{"scenario": "synthetic:20", "agents": 12, "steps": 2}]
 found = compare(layers, {"moderation.strategy": ["none", "hybrid"]}, 1, "out", workers=WORKERS)
 print(len(found.finished), "finished", sorted(found.outcomes["seed"].to_list()))
 """
@@ -187,12 +187,14 @@ def test_row_13_more_workers_say_what_is_missing(tmp_path: Path) -> None:
 
 
 def test_row_13_sets_may_be_a_mapping() -> None:
-    settings = ts.resolve_for("made:20", None, {"moderation.strategy": "hybrid", "feed": {"followed": 3}}, agents=5)
-    same = ts.resolve_for("made:20", None, ["moderation.strategy=hybrid", "feed.followed=3"], agents=5)
+    settings = ts.resolve_for(
+        "synthetic:20", None, {"moderation.strategy": "hybrid", "feed": {"followed": 3}}, agents=5
+    )
+    same = ts.resolve_for("synthetic:20", None, ["moderation.strategy=hybrid", "feed.followed=3"], agents=5)
     assert settings == same
 
 
-@pytest.mark.parametrize("name", [line.name for line in list_scenarios() if line.name != "made"])
+@pytest.mark.parametrize("name", [line.name for line in list_scenarios() if line.name != "synthetic"])
 def test_row_12_the_usual_multiverse_runs(name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     size = ["--agents", "6", "--steps", "1", "--seeds", "1", "--workers", "1", "--out", str(tmp_path / "out"), "--json"]
     assert main(["compare", name, "--multiverse", *size]) == 0

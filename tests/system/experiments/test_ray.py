@@ -32,8 +32,8 @@ from townsquare.humans.fit.studies import studies
 from townsquare.pages.people.output import plain
 from townsquare.record.run import Run
 
-COMPARE = ["made:60", "--agents", "200", "--vary", "moderation.strategy=none,hybrid", "--seeds", "1"]
-BASE = {"scenario": "made:60", "agents": 200, "steps": 30}
+COMPARE = ["synthetic:60", "--agents", "200", "--vary", "moderation.strategy=none,hybrid", "--seeds", "1"]
+BASE = {"scenario": "synthetic:60", "agents": 200, "steps": 30}
 PATIENCE = 60.0  # seconds
 
 
@@ -57,12 +57,12 @@ def test_other_versions_are_refused() -> None:
             check_made_by({**made_by(), name: "0.0"}, "machine a")
 
 
-@pytest.mark.parametrize("command", [["compare", *COMPARE], ["sweep", "--over", "u=0.2,0.4"], ["debate"]])
+@pytest.mark.parametrize("command", [["compare", *COMPARE], ["debate", "sweep", "--vary", "u=0.2,0.4"], ["debate"]])
 def test_an_address_that_does_not_answer(
     command: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert main([*command, "--out", str(tmp_path / "out"), "--on", "ray://127.0.0.1:9"]) == 2
-    assert "ray://127.0.0.1:9, which does not answer" in capsys.readouterr().err
+    assert "ray://127.0.0.1:9, which does not respond" in capsys.readouterr().err
 
 
 @pytest.mark.skipif(os.getuid() != 0, reason="only root may give files to others")
@@ -222,7 +222,7 @@ def test_jobs_that_fail_and_jobs_that_always_die(joined: Nodes, tmp_path: Path) 
 def test_from_outside_the_cluster(cluster: Nodes, tmp_path: Path) -> None:
     """By ``ray://``, a comparison and debates; and nothing of the cluster listens but on the loopback address."""
     environment = {**os.environ, **ENVIRONMENT}
-    words = [["compare", *COMPARE, "--steps", "4"], ["sweep", "--over", "u=0.2,0.6", "--trials", "2"]]
+    words = [["compare", *COMPARE, "--steps", "4"], ["debate", "sweep", "--vary", "u=0.2,0.6", "--trials", "2"]]
     for command in words:
         folder = tmp_path / command[0]
         ended = subprocess.run(

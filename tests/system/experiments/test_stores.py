@@ -25,8 +25,8 @@ from townsquare.record.contract import StepSummary
 from townsquare.record.run import Run
 from townsquare.settings.resolve import Settings, resolve
 
-SETTINGS = {"scenario": "made:20", "agents": 20, "steps": 3}
-COMPARE = ["made:20", "--agents", "30", "--steps", "3", "--vary", "moderation.strategy=none,hybrid"]
+SETTINGS = {"scenario": "synthetic:20", "agents": 20, "steps": 3}
+COMPARE = ["synthetic:20", "--agents", "30", "--steps", "3", "--vary", "moderation.strategy=none,hybrid"]
 
 
 @pytest.fixture
@@ -287,7 +287,7 @@ def test_a_manifest_that_cannot_be_written_for_a_moment(served: tuple[str, Path]
         elif far.runs_done > 0 and manifest.is_dir():
             shutil.rmtree(manifest)
 
-    base = {"scenario": "made:20", "agents": 30, "steps": 3}
+    base = {"scenario": "synthetic:20", "agents": 30, "steps": 3}
     store = store_at(f"{address}study")
     found = compare([base], {"moderation.strategy": ["none", "hybrid"]}, [1], tmp_path / "out", 1, on_progress,
                     ExecutionTargets(store=store))  # fmt: skip
@@ -297,7 +297,7 @@ def test_a_manifest_that_cannot_be_written_for_a_moment(served: tuple[str, Path]
 
 def test_debates_at_an_address(served: tuple[str, Path], tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     address, folder = served
-    sweep = ["sweep", "--over", "u=0.2,0.6", "--workers", "2", "--quiet"]
+    sweep = ["debate", "sweep", "--vary", "u=0.2,0.6", "--workers", "2", "--quiet"]
     assert main([*sweep, "--trials", "1", "--out", f"{address}study"]) == 0
     before = {path: path.stat().st_mtime_ns for path in folder.rglob("trial-*.json")}
     assert len(before) == 2
@@ -379,5 +379,5 @@ def test_names_that_lead_out_of_a_folder(
         files.mkdir("open")
         files.pipe_file("open/study/../../evil.txt", b"x")
         assert main(["fetch", "s3://open/study", "--out", str(tmp_path / "a" / "back")]) == 2
-        assert "leads out of its folder" in capsys.readouterr().err
+        assert "a path outside its folder" in capsys.readouterr().err
     assert not list(tmp_path.rglob("evil.txt"))

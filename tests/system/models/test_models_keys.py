@@ -147,7 +147,7 @@ def test_no_file_and_no_line_of_a_run_holds_the_key(tmp_path: Path) -> None:
     folder = tmp_path / "run"
     with ChatServer(behavior) as server:
         command = [
-            sys.executable, "-m", "townsquare", "run", "made:20", "--agents", "8", "--steps", "2",
+            sys.executable, "-m", "townsquare", "run", "synthetic:20", "--agents", "8", "--steps", "2",
             "--set", "policy=llm", "--set", "model=server/m", "--set", f"model.base_url={server.url}", "--out",
         ]  # fmt: skip
         done = subprocess.run([*command, str(folder)], capture_output=True, text=True, check=False)

@@ -117,7 +117,7 @@ def test_row_15_own_servers_work_by_scram_and_by_trust_and_by_md5_if_one_says_so
 ) -> None:
     trusted = new_address("by_trust")
     folder = str(tmp_path / "trust")
-    words = ["run", "made:40", "--agents", "30", "--steps", "2", "--quiet"]
+    words = ["run", "synthetic:40", "--agents", "30", "--steps", "2", "--quiet"]
     assert main([*words, "--out", folder, "--record", trusted.url, "--record-schema", trusted.schema]) == 0
     ((file,),) = ask_server("SHOW hba_file")
     rules = Path(str(file)).read_text()

@@ -5,74 +5,65 @@ from __future__ import annotations
 import math
 from pathlib import Path
 from typing import Any
+from xml.etree import ElementTree
 
 import polars as pl
 import pytest
+from PIL import Image
 
 from browser_pages import HOSTILE, Elements, Visit, assert_self_contained
 from raised_errors import raises_error
 from townsquare.core.errors import UnknownName
+from townsquare.experiments.answer import Answer, effects
+from townsquare.experiments.arms import Arm
 from townsquare.experiments.comparison import compare
+from townsquare.experiments.manifest import FINISHED, ArmRun, Experiment
 from townsquare.pages.report import Comparison, write_comparison
+from townsquare.pages.report.files import write_comparison_files
 
 Values = dict[str, dict[str, list[float]]]
+PRIMARY = "engagement_false_per_post"
 VALUES: Values = {
-    "none": {"engagement_false_per_post": [5.0, 6.0, 7.0], "f1": [math.nan] * 3, "shift.tax": [0.1, 0.0, 0.2]},
-    "hybrid": {"engagement_false_per_post": [3.0, 4.1, 5.0], "f1": [0.5, 0.6, 0.4], "shift.tax": [0.1, 0.1, 0.1]},
+    "none": {PRIMARY: [5.0, 6.0, 7.0], "f1": [math.nan] * 3, "shift.tax": [0.1, 0.0, 0.2]},
+    "hybrid": {PRIMARY: [3.0, 4.1, 5.0], "f1": [0.5, 0.6, 0.4], "shift.tax": [0.1, 0.1, 0.1]},
 }
 
 
-def comparison(values: Values = VALUES, intervals: bool = True, **more: Any) -> Comparison:
+def comparison(values: Values = VALUES, **more: Any) -> Comparison:
     """Arms with the values of some outcomes by seed, the first arm the baseline."""
-    rows = [
-        {"arm": arm, "seed": seed, "outcome": outcome, "value": value}
-        for arm, outcomes in values.items()
-        for outcome, by_seed in outcomes.items()
-        for seed, value in enumerate(by_seed)
-    ]
-    base = next(iter(values))
-    paired = []
-    for arm, outcomes in values.items():
-        for outcome, here in outcomes.items():
-            difference = sum(here) / len(here) - sum(values[base][outcome]) / len(here)
-            margin = 0.5 if intervals and arm != base else math.nan
-            paired.append(
-                {
-                    "arm": arm,
-                    "outcome": outcome,
-                    "mean": sum(here) / len(here),
-                    "difference": difference,
-                    "low": difference - margin,
-                    "high": difference + margin,
-                    "n": len(here) if not math.isnan(difference) else 0,
-                    "p": 0.01 if margin == 0.5 else math.nan,
-                }
-            )
-    arms = [(arm, {"moderation.strategy": arm}) for arm in values]
-    return Comparison(
-        more.pop("title", "Strategies"),
-        arms,
-        pl.DataFrame(rows),
-        pl.DataFrame(paired, infer_schema_length=None),
-        **more,
+    arms = tuple(Arm(f"moderation.strategy={arm}", arm, {"moderation.strategy": arm}) for arm in values)
+    seeds = range(max(len(by_seed) for outcomes in values.values() for by_seed in outcomes.values()))
+    runs = tuple(
+        ArmRun(arm.name, seed, "", "", FINISHED, outcomes={name: each[seed] for name, each in values[arm.slug].items()})
+        for arm in arms
+        for seed in seeds
     )
+    found = Experiment(Path(), {}, arms, tuple(seeds), runs)
+    primary = next(name for name in next(iter(values.values())))
+    frame = found.outcomes.unpivot(index=["arm", "seed"], variable_name="outcome", value_name="value")
+    answer = Answer(more.pop("title", "Strategies"), "", (), effects=effects(found, primary, {}))
+    return Comparison(answer, arms, frame, **more)
 
 
 def page_of(what: Comparison, folder: Path) -> str:
     return write_comparison(what, folder / "comparison.html").read_text(encoding="utf-8")
 
 
-def test_a_comparison_has_a_forest_and_dots_for_each_family(tmp_path: Path) -> None:
+def test_every_group_has_a_forest_with_named_rows_and_dots(tmp_path: Path) -> None:
     page = page_of(comparison(), tmp_path)
     assert_self_contained(page)
     text = Elements(page).text
-    assert page.count("Difference from the baseline (none), 95% CI") >= 2
-    assert page.count("Single runs (dots) and means of arms (bars)") >= 3
-    assert (
-        "Engagement per false post: hybrid −1.97 [−2.47, −1.47] vs. the baseline "
-        "(higher means more engagement with false posts)." in text
-    )
-    assert "No arm is statistically distinguishable from the baseline (95% CIs include zero): Mean shift: tax." in text
+    assert "Engagement: difference from no moderation, 95% CI" in text
+    assert "Engagement: single runs (dots) and means of arms (bars)" in text
+    assert text.count("notes and fact-checking") >= 4
+    assert "Engagement per false post (lower is better)" in text
+
+
+def test_the_first_figure_says_the_effect_and_its_verdict_in_words(tmp_path: Path) -> None:
+    text = Elements(page_of(comparison(), tmp_path)).text
+    assert "Engagement per false post: difference from no moderation, with 95% CI (lower is better)" in text
+    assert "−33% [−35%, −30%], better" in text
+    assert "difference, actions per post" in text
 
 
 def test_what_is_undefined_in_the_baseline_has_no_difference(tmp_path: Path) -> None:
@@ -82,26 +73,26 @@ def test_what_is_undefined_in_the_baseline_has_no_difference(tmp_path: Path) -> 
     assert 'id="strip-detection' in page
 
 
+def test_detail_is_folded(tmp_path: Path) -> None:
+    page = page_of(comparison(), tmp_path)
+    assert page.index('id="answer-figure"') < page.index("<details") < page.index('id="forest-engagement-figure"')
+
+
 def test_the_page_is_a_function_of_the_numbers(tmp_path: Path) -> None:
     assert page_of(comparison(), tmp_path) == page_of(comparison(), tmp_path)
 
 
 def test_one_seed_has_no_intervals_and_says_so(tmp_path: Path) -> None:
     one = {arm: {outcome: values[:1] for outcome, values in outcomes.items()} for arm, outcomes in VALUES.items()}
-    text = Elements(page_of(comparison(one, intervals=False), tmp_path)).text
-    assert "One seed only" in text
-    assert "vs. the baseline" not in text
+    text = Elements(page_of(comparison(one), tmp_path)).text
+    assert "−2.00 (one seed)" in text
+    assert "[" not in text.partition("Every outcome")[0]
 
 
 def test_one_arm_is_shown_without_differences(tmp_path: Path) -> None:
     page = page_of(comparison({"none": VALUES["none"]}), tmp_path)
-    assert "One arm only" in Elements(page).text
-    assert "Difference from" not in page
-
-
-def test_nothing_finished_is_said(tmp_path: Path) -> None:
-    text = Elements(page_of(comparison({"none": {"f1": [math.nan]}, "hybrid": {"f1": [math.nan]}}), tmp_path)).text
-    assert "2 arms with 1 seed each." in text
+    assert "ifference from" not in page
+    assert 'id="strip-engagement' in page
 
 
 def test_hostile_names_are_shown_as_text(tmp_path: Path) -> None:
@@ -113,23 +104,58 @@ def test_hostile_names_are_shown_as_text(tmp_path: Path) -> None:
 
 def test_unknown_outcomes_are_refused(tmp_path: Path) -> None:
     with raises_error(UnknownName, do="did you mean 'recall'"):
-        page_of(comparison({"none": {"recal": [0.5]}}), tmp_path)
+        page_of(comparison({"none": {PRIMARY: [0.5], "recal": [0.5]}}), tmp_path)
 
 
 def test_arms_are_called_by_what_tells_them_apart() -> None:
-    assert comparison().labels == {"none": "none", "hybrid": "hybrid"}
-    bare = Comparison("", [("one", {}), ("two", {})], pl.DataFrame(), pl.DataFrame())
+    assert list(comparison().labels.values()) == ["no moderation", "notes and fact-checking"]
+    bare = Comparison(Answer("", "", ()), [Arm("one", "one", {}), Arm("two", "two", {})], pl.DataFrame())
     assert bare.labels == {"one": "one", "two": "two"}
 
 
-def test_a_real_comparison(tmp_path: Path) -> None:
-    layers = [{"scenario": "health-rumor", "agents": 20, "steps": 3}]
-    found = compare(layers, {"moderation.strategy": ["none", "third_party"]}, [1, 2], tmp_path / "runs", workers=1)
+@pytest.fixture(scope="module")
+def found(tmp_path_factory: pytest.TempPathFactory) -> Experiment:
+    layers = [{"scenario": "health-rumor", "agents": 40, "steps": 5}]
+    strategies = {"moderation.strategy": ["none", "third_party"]}
+    return compare(layers, strategies, [1, 2], tmp_path_factory.mktemp("real") / "runs", workers=1)
+
+
+def test_a_real_comparison_answers_first(found: Experiment, tmp_path: Path) -> None:
     page = write_comparison(found, tmp_path / "page.html").read_text(encoding="utf-8")
     assert_self_contained(page)
     text = Elements(page).text
-    assert "health-rumor: 2 arms compared" in text
-    assert "people at the start 20" in text
+    first, _, rest = text.partition("Every outcome")
+    assert "A health rumor in Marlow Bay" in first
+    assert "varied setting moderation.strategy" in first
+    assert "Primary outcome: mean reach of a false post (lower is better)." in first
+    for said in (
+        "The answer",
+        "What could mislead",
+        "Moved most:",
+        "Reach of a false post by age, by arm",
+        "Change of mean stance",
+    ):
+        assert said in first
+    assert "Reach: difference from no moderation" in rest
+
+
+def test_exported_figures_stand_alone(found: Experiment, tmp_path: Path) -> None:
+    write_comparison_files(found, tmp_path, parquet=True)
+    for name, words in {
+        "answer": ("Mean reach of a false post: difference from no moderation", "fact-checking", "difference, agents"),
+        "course-reach_by_age": ("no moderation", "fact-checking", "agents", "age of the post (steps)"),
+        "forest-reach": ("Reach: difference from no moderation", "fact-checking", "lower is better", "agents"),
+        "strip-reach": ("no moderation", "fact-checking", "agents"),
+    }.items():
+        texts = " ".join(ElementTree.parse(tmp_path / "figures" / f"{name}.svg").getroot().itertext())
+        assert all(word in texts for word in words), (name, texts)
+        assert (tmp_path / "figures" / f"{name}.pdf").read_bytes().startswith(b"%PDF")
+        assert Image.open(tmp_path / "figures" / f"{name}.png").info["dpi"] == pytest.approx((300, 300), abs=0.1)
+    effects_written = pl.read_parquet(tmp_path / "tables" / "effects.parquet")
+    assert effects_written.row(0, named=True)["outcome"] == "reach_false_mean"
+    methods = (tmp_path / "methods.md").read_text(encoding="utf-8")
+    assert all(run.content_hash in methods for run in found.finished)
+    assert "The primary outcome was the mean reach of a false post" in methods
 
 
 @pytest.mark.browser

@@ -23,7 +23,7 @@ from townsquare.pages.report.files import write_run_files
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     treatments = [{"name": "warned", "share": 0.5, "effects": {"labels": "hidden"}}]
     made = tmp_path_factory.mktemp("runs") / "run"
-    settings = ts.resolve_for("health-rumor", agents=60, steps=5, seed=2, treatments=treatments)
+    settings = ts.resolve_for("health-rumor", agents=60, steps=5, seed=2, sets={"treatments": treatments})
     ts.simulate(settings, made)
     return made
 
@@ -110,7 +110,16 @@ def test_a_large_trail_is_summed_in_part_or_not_at_all(
 
 def test_files_of_a_comparison(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     out = tmp_path / "pair"
-    given = ["compare", "made:20", "--vary", "moderation.strategy=none,third_party", "--seeds", "2", "--agents", "20"]
+    given = [
+        "compare",
+        "synthetic:20",
+        "--vary",
+        "moderation.strategy=none,third_party",
+        "--seeds",
+        "2",
+        "--agents",
+        "20",
+    ]
     assert main([*given, "--steps", "2", "--out", str(out), "--quiet", "--workers", "2"]) == 0
     assert main(["report", str(out), "--out", str(tmp_path / "files")]) == 0
     paired = pl.read_csv(tmp_path / "files" / "tables" / "paired.csv")

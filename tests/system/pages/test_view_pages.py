@@ -87,7 +87,7 @@ def test_the_bars_sum_to_the_change_that_is_shown(browser: Any, url: str) -> Non
     change = float(sums.get_attribute("data-change"))
     assert float(sums.get_attribute("data-sum")) == pytest.approx(change, abs=1e-12)
     assert sum(shown) == pytest.approx(change, abs=1e-5 * len(shown))
-    assert "they agree" in sums.inner_text()
+    assert "they are equal" in sums.inner_text()
     visit.page.get_by_role("button", name="Belief without this row").first.click()
     visit.page.wait_for_selector("[data-testid=without] .stance")
     assert "exactly" in visit.page.locator("[data-testid=without]").inner_text()
@@ -102,7 +102,7 @@ def test_records_put_aside_are_grey_and_each_can_be_left_out(browser: Any, url: 
     visit = Visit(browser, url, place("records", f"agent/{agent}") + f"?step={step}&all=1&records=all")
     sums = visit.page.locator("[data-testid=sum]")
     assert "log odds" in sums.inner_text()
-    assert "they agree" in sums.inner_text()
+    assert "they are equal" in sums.inner_text()
     archived = visit.page.locator("[data-testid=bar].gone")
     assert archived.count() >= 1
     assert "Record archived" in archived.first.inner_text()

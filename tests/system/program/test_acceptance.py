@@ -29,7 +29,7 @@ print(run.content_hash)
 
 
 def command(
-    folder: Path, scenario: str = "made:200", agents: int = 120, steps: int = 25, above: int = 10**9
+    folder: Path, scenario: str = "synthetic:200", agents: int = 120, steps: int = 25, above: int = 10**9
 ) -> list[str]:
     return [sys.executable, "-c", PROGRAM, str(folder), scenario, str(agents), str(steps), str(above)]
 
@@ -70,7 +70,7 @@ def test_runs_killed_at_random_instants_and_resumed_have_the_hash_of_one_that_wa
 def test_the_size_of_the_mosaic_study_records_everything(tmp_path: Path) -> None:
     settings = resolve(
         {
-            "scenario": "made",
+            "scenario": "synthetic",
             "agents": 50,
             "steps": 40,
             "growth": {"max_per_step": 2},
@@ -78,7 +78,7 @@ def test_the_size_of_the_mosaic_study_records_everything(tmp_path: Path) -> None
             "injection": {"posts_per_step": 13},
         }
     )
-    run = ts.simulate(settings, tmp_path / "run", scenario=ts.made_scenario(500))
+    run = ts.simulate(settings, tmp_path / "run", scenario=ts.synthetic_scenario(500))
     injected = run.sql("SELECT count(*) AS n FROM ts_posts WHERE kind = 3")["n"][0]
     assert run.state == "finished"
     assert injected == 500
@@ -89,7 +89,7 @@ def test_the_size_of_the_mosaic_study_records_everything(tmp_path: Path) -> None
 @pytest.mark.parametrize("agents", [300, pytest.param(4_000, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("name", [line.name for line in ts.list_scenarios()])
 def test_a_bundled_scenario_keeps_half_of_its_spread_of_stances_over_20_steps(name: str, agents: int) -> None:
-    run = ts.simulate(ts.resolve_for(name, agents=agents, steps=20, record={"trail": False}))
+    run = ts.simulate(ts.resolve_for(name, agents=agents, steps=20, sets={"record.trail": False}))
     beliefs = run.table("beliefs").filter(pl.col("step").is_in([0, 20]))
     first = run.table("agents").filter(pl.col("born") == 0)["agent"]
     spread = (
@@ -119,7 +119,7 @@ def test_the_headlines_of_a_real_study_run() -> None:
 
 
 def check_headlines(file: Path) -> None:
-    run = ts.simulate(ts.resolve_for(str(file), agents=80, steps=8, moderation={"strategy": "third_party"}))
+    run = ts.simulate(ts.resolve_for(str(file), agents=80, steps=8, sets={"moderation.strategy": "third_party"}))
     injected = run.table("posts").filter(pl.col("kind") == 3)
     assert injected.height == 24
     assert sorted(injected["veracity"].value_counts()["count"].to_list()) == [12, 12]

@@ -112,7 +112,7 @@ def test_words_follow_in_settings_prompts_memories_views_and_pages(found: dict[s
     assert (found["viewer"]["on"], found["viewer"]["root"]) == ("post", found["viewer"]["target"])
     for line in (
         "| `policy.bookmark` | a mapping |  | statistical | assumed; rate 0.02 |",
-        "| `policy.bookmark` | a number of at least 0 and below 1 | `0.02` | blind | chance of a bookmark |",
+        "| `policy.bookmark` | a number of at least 0 and below 1 | `0.02` | blind | probability of a bookmark |",
     ):
         assert line in found["settings"]
     for words in ("13 bookmark", "`bookmark_post`", "| `bookmark` | 13 | post | yes |"):

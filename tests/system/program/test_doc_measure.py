@@ -29,8 +29,6 @@ from townsquare.testing.measure_conformance import check_measure, check_section
 DOCS = ROOT / "docs"
 NAME = "followed_share"
 
-pytestmark = pytest.mark.figures
-
 
 def test_the_list_of_measures_is_up_to_date(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["analyze", "--list", "--markdown"]) == 0
@@ -72,7 +70,7 @@ def test_every_command_and_the_viewer_take_it(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    assert main(["run", "health-rumor", "--agents", "20", "--steps", "3", "--out", "runs/one"]) == 0
+    assert main(["run", "health-rumor", "--agents", "20", "--steps", "3", "--all", "--out", "runs/one"]) == 0
     assert "Rows from followed accounts" in capsys.readouterr().out
     run = Run.open("runs/one")
     value = (run.table("exposures")["slot"] == 0).mean()
@@ -102,7 +100,7 @@ def test_a_comparison_takes_it_and_is_shown_without_it(
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("PYTHONPATH", str(installed), prepend=":")
     words = ["compare", "health-rumor", "--agents", "20", "--steps", "2", "--seeds", "1-2", "--out", "both"]
-    assert main([*words, "--vary", "feed.others=0,10", "--workers", "1"]) == 0
+    assert main([*words, "--vary", "feed.others=0,10", "--workers", "1", "--all"]) == 0
     assert "Rows from followed accounts" in capsys.readouterr().out
     runs = json.loads((tmp_path / "both/experiment.json").read_text())["runs"]
     assert all(0 < run["outcomes"][NAME] <= 1 for run in runs)

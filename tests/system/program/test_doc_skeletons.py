@@ -16,6 +16,7 @@ import polars as pl
 import pytest
 
 import townsquare as ts
+from raised_errors import raises_error
 from repository import ROOT
 from small_worlds import run_of, settings_of
 from townsquare.beliefs.stance.contract import StanceScorer
@@ -185,17 +186,17 @@ def test_every_registered_scorer_keeps_the_contract() -> None:
 @pytest.mark.parametrize(
     ("score", "says"),
     [
-        (lambda t, p: half(t, p) * 3, "outside its range"),
-        (lambda t, p: half(t, p).astype(np.float32), "float32"),
-        (lambda t, p: half(t, p)[:, :1], "one number a text and statement"),
-        (lambda t, p: half(t, p).tolist(), "got scores is list"),
-        (lambda t, p: half(t, p) * np.linspace(0, 1, len(t))[:, None], "other scores"),
-        (lambda t, p: half(t, p) / max(1, len(t)), "beside them"),
-        (lambda t, p: t["no such key"], "raised TypeError"),
+        (lambda t, p: half(t, p) * 3, {"got": "outside its range"}),
+        (lambda t, p: half(t, p).astype(np.float32), {"got": "float32"}),
+        (lambda t, p: half(t, p)[:, :1], {"allowed": "one number a text and statement"}),
+        (lambda t, p: half(t, p).tolist(), {"got": "scores is list"}),
+        (lambda t, p: half(t, p) * np.linspace(0, 1, len(t))[:, None], {"got": "other scores"}),
+        (lambda t, p: half(t, p) / max(1, len(t)), {"got": "beside them"}),
+        (lambda t, p: t["no such key"], {"got": "raised TypeError"}),
     ],
 )
-def test_scorers_that_break_the_contract(score: Callable[..., Any], says: str) -> None:
-    with pytest.raises(ContractError, match=says):
+def test_scorers_that_break_the_contract(score: Callable[..., Any], says: dict[str, str]) -> None:
+    with raises_error(ContractError, **says):
         check_stance_scorer(StanceScorer("mine", MemberParams, score))
 
 
@@ -227,7 +228,9 @@ def test_a_member_of_an_installed_package_is_known_without_being_imported(
     assert "quiet" in registry.names("ranker")
     assert registry.bundled("stance") == ("vader",)
     assert "quiet_ranker" not in sys.modules
-    found = ts.resolve_for("made:20", sets=["feed.ranker=quiet", "beliefs.stance_scorer=marked"], agents=10, steps=2)
+    found = ts.resolve_for(
+        "synthetic:20", sets=["feed.ranker=quiet", "beliefs.stance_scorer=marked"], agents=10, steps=2
+    )
     assert found.members["ranker"].name == "quiet"
     assert ts.simulate(found).last_step == 2
 
@@ -235,14 +238,17 @@ def test_a_member_of_an_installed_package_is_known_without_being_imported(
 @pytest.mark.parametrize(
     ("points", "says"),
     [
-        ({"quiet": "quiet_ranker:RANKER"}, r"entry point 'quiet' of quiet-town: allowed: family\.name"),
-        ({"rankers.quiet": "quiet_ranker:RANKER"}, "with a family of beliefs, ranker"),
-        ({"ranker.recent": "quiet_ranker:RANKER"}, "a name taken by townsquare.simulation.feed.rankers.recent:RANKER"),
+        ({"quiet": "quiet_ranker:RANKER"}, {"where": "entry point 'quiet' of quiet-town", "allowed": r"family\.name"}),
+        ({"rankers.quiet": "quiet_ranker:RANKER"}, {"allowed": "with a family of beliefs, ranker"}),
+        (
+            {"ranker.recent": "quiet_ranker:RANKER"},
+            {"got": "a name taken by townsquare.simulation.feed.rankers.recent:RANKER"},
+        ),
     ],
 )
 def test_an_entry_point_that_cannot_be_a_member_is_refused(
-    installed: Callable[[Mapping[str, str]], None], points: Mapping[str, str], says: str
+    installed: Callable[[Mapping[str, str]], None], points: Mapping[str, str], says: dict[str, str]
 ) -> None:
     installed(points)
-    with pytest.raises(UnknownName, match=says):
+    with raises_error(UnknownName, **says):
         registry.names("ranker")

@@ -21,6 +21,7 @@ from raised_errors import raises_error
 from repository import ROOT
 from townsquare.core.errors import UnknownName
 from townsquare.core.schema import TABLES
+from townsquare.record.export import Plan, export
 from townsquare.record.mosaic.views import SPREAD, VIEWS, tables_of
 from townsquare.record.postgresql import server
 from townsquare.record.postgresql.address import Address
@@ -33,9 +34,10 @@ AGENTS = 60
 
 
 class Runs(NamedTuple):
-    """One run in the three layouts."""
+    """One run in every layout: exported to SQLite, as all were recorded once; packed; with Parquet parts; in memory."""
 
     sqlite: ts.Run
+    packed: ts.Run
     parquet: ts.Run
     memory: ts.Run
 
@@ -45,7 +47,9 @@ def runs(tmp_path_factory: pytest.TempPathFactory) -> Runs:
     folder = tmp_path_factory.mktemp("runs")
     bulky = ts.resolve_for("health-rumor", None, [*SETS, "record.parquet_above=0"], agents=AGENTS, steps=STEPS)
     plain = ts.resolve_for("health-rumor", None, SETS, agents=AGENTS, steps=STEPS)
-    return Runs(ts.simulate(plain, folder / "a"), ts.simulate(bulky, folder / "b"), ts.simulate(plain))
+    packed = ts.simulate(plain, folder / "a")
+    export(packed, folder / "c", Plan.of("sqlite"))
+    return Runs(ts.Run.open(folder / "c"), packed, ts.simulate(bulky, folder / "b"), ts.simulate(plain))
 
 
 @pytest.fixture(scope="module")
@@ -63,7 +67,8 @@ def served(address: Address, tmp_path_factory: pytest.TempPathFactory) -> ts.Run
 
 # --- queries ---------------------------------------------------------------------------------------------
 
-NEED_PARQUET = {view for view in VIEWS if any(TABLES[table].bulky for table in tables_of(view))}
+NEED_BULKY = {view for view in VIEWS if any(TABLES[table].bulky for table in tables_of(view))}
+NEED_PACKED = {"spread_metrics", "feed_exposures"}
 
 
 TO_POSTGRESQL = {
@@ -131,12 +136,13 @@ def test_a_view_is_the_same_on_a_server(view: str, runs: Runs, served: ts.Run, a
 @pytest.mark.parametrize("view", VIEWS)
 def test_a_view_is_the_same_for_other_programs(view: str, runs: Runs) -> None:
     """What SQLite itself answers is what ``Run.sql`` does."""
-    assert runs.sqlite.folder is not None
-    with closing(sqlite3.connect(runs.sqlite.folder / "run.db")) as connection:
-        rows = connection.execute(f"SELECT * FROM {view}").fetchall()
-    whole = typed(view, pl.DataFrame(rows, schema=list(COLUMNS[view]), orient="row", infer_schema_length=None))
-    ours = typed(view, runs.sqlite.sql(f"SELECT * FROM {view}"))
-    assert_frame_equal(whole.sort(whole.columns), ours.sort(ours.columns))
+    ours = typed(view, runs.packed.sql(f"SELECT * FROM {view}"))
+    for run in (runs.sqlite,) if view in NEED_PACKED else (runs.sqlite, runs.packed):
+        assert run.folder is not None
+        with closing(sqlite3.connect(run.folder / "run.db")) as connection:
+            rows = connection.execute(f"SELECT * FROM {view}").fetchall()
+        whole = typed(view, pl.DataFrame(rows, schema=list(COLUMNS[view]), orient="row", infer_schema_length=None))
+        assert_frame_equal(whole.sort(whole.columns), ours.sort(ours.columns))
 
 
 def test_keys_are_unique(runs: Runs) -> None:
@@ -173,16 +179,17 @@ def test_views_need_what_their_text_names() -> None:
     assert set(named_tables("SELECT * FROM follows")) == {"follows"}
     for view in VIEWS:
         assert tables_of(view) <= set(TABLES)
-    assert set(VIEWS) - NEED_PARQUET == {"fact_checks", "agent_memories"}
+    assert set(VIEWS) - NEED_BULKY == {"fact_checks", "agent_memories"}
     assert set(NUMBERS) <= {name for columns in COLUMNS.values() for name in columns}
 
 
-def test_a_view_that_needs_parquet_says_so_to_other_programs(runs: Runs) -> None:
-    assert runs.parquet.folder is not None
-    with closing(sqlite3.connect(runs.parquet.folder / "run.db")) as connection:
+@pytest.mark.parametrize(("layout", "views"), [("packed", NEED_PACKED), ("parquet", NEED_BULKY)])
+def test_a_view_that_needs_rows_elsewhere_says_so_to_other_programs(layout: str, views: set[str], runs: Runs) -> None:
+    folder = getattr(runs, layout).folder
+    with closing(sqlite3.connect(folder / "run.db")) as connection:
         assert connection.execute("SELECT count(*) FROM fact_checks").fetchone()[0] > 0
-        for view in NEED_PARQUET:
-            with pytest.raises(sqlite3.OperationalError, match=r"in Parquet: ask through Run\.sql"):
+        for view in views:
+            with pytest.raises(sqlite3.OperationalError, match=r"packed tables: ask through Run\.sql, or townsquare"):
                 connection.execute(f"SELECT * FROM {view}")
         assert connection.execute("PRAGMA integrity_check").fetchone() == ("ok",)
 

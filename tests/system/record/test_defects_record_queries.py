@@ -7,14 +7,19 @@ import sqlite3
 from contextlib import closing
 from pathlib import Path
 
+import polars as pl
 import pytest
 
+from changed_rows import as_rows
 from random_records import KINDS_HERE, header, random_batches, recorded, recorder_of, summary_of
 from repository import ROOT
+from townsquare.core import schema
 from townsquare.core.errors import RecordError, SettingError
 from townsquare.record.content_hash import HashChain
+from townsquare.record.folder import FolderReader
 from townsquare.record.mosaic.views import VIEWS
 from townsquare.record.run import Run
+from townsquare.record.sqlite import FolderRecorder
 
 FILES = [
     """select count(*) from ts_exposures, "read_csv"('{file}')""",
@@ -145,6 +150,7 @@ def test_row_16b_the_page_says_what_the_views_hold(tmp_path: Path) -> None:
     recorded("sqlite", tmp_path, [random_batches(0, least=1)])
     page = (ROOT / "docs" / "record.md").read_text(encoding="utf-8")
     rows = {line.split("|")[1].strip(" `"): line for line in page.splitlines() if line.startswith("| `")}
+    as_rows(tmp_path)
     with closing(sqlite3.connect(tmp_path / "run.db")) as database:
         views = [name for (name,) in database.execute("SELECT name FROM sqlite_master WHERE type = 'view'")]
         assert sorted(views) == sorted(VIEWS)
@@ -168,3 +174,22 @@ def test_row_10c_a_copy_without_its_log_says_what_to_copy(tmp_path: Path) -> Non
     shutil.copy(tmp_path / "run" / "run.db-wal", tmp_path / "copy" / "run.db-wal")
     assert Run.open(tmp_path / "copy").last_step == 0
     recorder.close("finished")
+
+
+def test_a_query_reads_all_packed_tables_as_of_one_step(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    steps = [random_batches(step, least=1) for step in range(3)]
+    recorder, chain, shipped = FolderRecorder(tmp_path), HashChain(), FolderReader.lazy
+    recorder.open(header())
+    recorder.save_step(steps[0], summary_of(steps[0], chain))
+    more = iter(steps[1:])
+
+    def lazy(reader: FolderReader, table: schema.Table, last: int | None = None) -> pl.LazyFrame:
+        if (out := next(more, None)) is not None:
+            recorder.save_step(out, summary_of(out, chain))
+        return shipped(reader, table, last)
+
+    monkeypatch.setattr(FolderReader, "lazy", lazy)
+    counts = "SELECT (SELECT count(*) FROM exposures) AS exposures, (SELECT count(*) FROM trail) AS trail"
+    answer = Run.open(tmp_path).sql(counts).to_dicts()
+    recorder.close("finished")
+    assert answer == [{name: steps[0].count(name) for name in ("exposures", "trail")}]

@@ -34,7 +34,7 @@ from townsquare.record.postgresql.recorder import PostgresRecorder
 from townsquare.record.run import Run
 
 STEPS = [random_batches(step) for step in range(3)]
-WORDS = ["made:60", "--agents", "40", "--steps", "4", "--seed", "5", "--quiet"]
+WORDS = ["synthetic:60", "--agents", "40", "--steps", "4", "--seed", "5", "--quiet"]
 
 
 @pytest.fixture
@@ -76,7 +76,7 @@ def test_the_schema_is_named_for_the_folder(tmp_path: Path) -> None:
 def test_a_killed_run_is_resumed_from_its_folder(address: Address, tmp_path: Path) -> None:
     """Killed in the middle of a step; the folder knows where the rest is."""
     folder = tmp_path / "run"
-    words = ["made:60", "--agents", "40", "--steps", "24", "--quiet"]
+    words = ["synthetic:60", "--agents", "40", "--steps", "24", "--quiet"]
     url = ["--record", address.url, "--record-schema", address.schema]
     with subprocess.Popen([sys.executable, "-m", "townsquare", "run", *words, "--out", str(folder), *url]) as process:
         while _last_step(address) < 2:
@@ -88,7 +88,7 @@ def test_a_killed_run_is_resumed_from_its_folder(address: Address, tmp_path: Pat
     wait_while_running(stopped)
     assert stopped.state == "stopped"
     assert main(["resume", str(folder), "--quiet"]) == 0
-    whole = ts.simulate(ts.resolve_for("made:60", agents=40, steps=24))
+    whole = ts.simulate(ts.resolve_for("synthetic:60", agents=40, steps=24))
     assert Run.open(folder).verify() == whole.content_hash
 
 
@@ -197,7 +197,7 @@ def test_rows_that_were_changed_are_found(address: Address, tmp_path: Path) -> N
     with raises_error(HashMismatch, do="rows were changed"):
         run.verify()
     ask(f"UPDATE {address.schema}.ts_posts SET kind = kind + 256 WHERE rowid = 1")
-    with pytest.raises(RecordError, match=r"ts_posts\.kind: got a value out of range for its column"):
+    with raises_error(RecordError, where=r"ts_posts\.kind", got="a value out of range for its column"):
         run.table("posts")
     ask(f"DELETE FROM {table} WHERE rowid = 1")
     with raises_error(RecordError, allowed="as recorded"):
@@ -259,7 +259,7 @@ def test_a_database_without_unicode(address: Address, tmp_path: Path) -> None:
     name = f"ascii_{os.getpid()}"
     ask(f"CREATE DATABASE {name} ENCODING 'SQL_ASCII' LOCALE 'C' TEMPLATE template0")
     other = Address.parse(address.url.rpartition("/")[0] + f"/{name}", "run")
-    with pytest.raises(RecordError, match="a database in SQL_ASCII; allowed: UTF8"):
+    with raises_error(RecordError, got="a database in SQL_ASCII", allowed="UTF8"):
         PostgresRecorder(tmp_path / "run", other).open(header())
 
 

@@ -72,7 +72,7 @@ def test_another_version_or_other_settings_are_refused(kind: str, tmp_path: Path
     recorder = recorder_of(kind, tmp_path)
     bulky = kind == "parquet"
     record(recorder, STEPS[:2], close="stopped", bulky=bulky)
-    with pytest.raises(WrongVersion, match=r"version: got 0\.2\.0; allowed: 0\.1\.0"):
+    with raises_error(WrongVersion, where="version", got=r"0\.2\.0", allowed=r"0\.1\.0"):
         recorder.open(header(version="0.2.0", bulky=bulky))
     changed = {"feed": {"followed": 15, "others": 12}, "seed": 8}
     with raises_error(WrongVersion, got=r"feed\.others is 12, recorded 10; seed is 8, recorded 7"):

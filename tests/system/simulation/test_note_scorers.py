@@ -30,7 +30,7 @@ from townsquare.core.errors import ContractError, SettingError
 from townsquare.pages.report.moderation import moderation_section
 from townsquare.pages.view.serving import serving
 from townsquare.record.run import Run
-from townsquare.scenario.load import made_scenario
+from townsquare.scenario.load import synthetic_scenario
 from townsquare.settings.config import MemberParams
 from townsquare.settings.resolve import resolve
 from townsquare.simulation.moderation.note_scorers.contract import (
@@ -212,10 +212,10 @@ def test_what_a_moderator_adds_is_what_is_allowed_and_reported() -> None:
     assert set(done["kind"]) == own
     assert added_kinds(run) == own
     assert added_kinds(run_of(settings_of(steps=1))) == frozenset()
-    posts = replace(made_scenario(60).posts, plausibility=np.full(60, 0.5))  # nobody can tell true from false
+    posts = replace(synthetic_scenario(60).posts, plausibility=np.full(60, 0.5))  # nobody can tell true from false
     for strategy, cautions in (("notes_and_flags", 1), ("third_party", 0)):
         blurred = run_of(
-            settings_of(policy=policy, moderation=strategy, steps=2), replace(made_scenario(60), posts=posts)
+            settings_of(policy=policy, moderation=strategy, steps=2), replace(synthetic_scenario(60), posts=posts)
         )
         assert len(moderation_section(blurred).notes) == cautions
 

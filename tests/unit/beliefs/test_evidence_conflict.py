@@ -6,12 +6,12 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
-import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from conflict_oracle import resolve_conflict
 from evidence_world import argue, end_step, judges_of, shown, square, take_in, with_stance
+from raised_errors import raises_error
 from townsquare.beliefs.evidence.holding_kernels import ACTIVE, AGREED, EVER, HELD, ORIGIN_SHIFT
 from townsquare.core.enums import Origin
 from townsquare.core.errors import DataError, SettingError
@@ -43,11 +43,11 @@ def test_only_the_nearest_decides() -> None:
 
 def test_what_cannot_be_is_refused_in_words() -> None:
     for theta in (0.0, -0.1, 1.1, math.nan):
-        with pytest.raises(SettingError, match=r"theta: got .*; allowed: a number above 0 and at most 1"):
+        with raises_error(SettingError, where="theta", allowed="a number above 0 and at most 1"):
             resolve_conflict([], [], [], [], 1, 0.5, theta)
-    with pytest.raises(DataError, match=r"record 1: got polarity 0; allowed: -1 or \+1"):
+    with raises_error(DataError, where="record 1", got="polarity 0", allowed=r"-1 or \+1"):
         resolve_conflict([0.9], [1], [0.5], [True], 0, 0.5, 0.8)
-    with pytest.raises(DataError, match=r"record 0: got strength 1.5; allowed: 0 to 1"):
+    with raises_error(DataError, where="record 0", got="strength 1.5", allowed="0 to 1"):
         resolve_conflict([0.9], [1], [1.5], [True], 1, 0.5, 0.8)
 
 

@@ -96,7 +96,7 @@ def test_too_small_a_bank_leaves_it_to_the_general_judge() -> None:
 
 def test_a_bank_without_polarities_is_refused() -> None:
     texts = tuple(f"Argument {n}." for n in range(8))
-    with pytest.raises(DataError, match="argument 6: got polarity 0"):
+    with raises_error(DataError, where="argument 6", got="polarity 0"):
         judge_polarity(["Any."], FUND, Examples(texts, (1, 1, 1, -1, -1, -1, 0, 1)))
     with raises_error(DataError, got="8 texts and 7 polarities"):
         judge_polarity(["Any."], FUND, Examples(texts, (1, 1, 1, -1, -1, -1, 1)))

@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from raised_errors import raises_error
 from townsquare.beliefs.evidence.retrieval import DEFAULT_SLOTS, retrieve, slots
 from townsquare.core.errors import SettingError
 
@@ -49,7 +50,7 @@ def test_a_side_without_enough_records_leaves_slots_empty() -> None:
 
 
 def test_slots_below_zero_are_refused() -> None:
-    with pytest.raises(SettingError, match="retrieved records: got -1"):
+    with raises_error(SettingError, where="retrieved records", got="-1"):
         slots(1, 1, -1)
 
 

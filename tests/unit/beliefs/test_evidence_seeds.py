@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from raised_errors import raises_error
 from townsquare.beliefs.equation import contributions, stances_of, start_log_odds, sum_of
 from townsquare.beliefs.evidence.seeds import TOLERANCE, choose_for_many, choose_seeds
 from townsquare.core.errors import DataError, SettingError
@@ -57,13 +58,13 @@ def test_many_at_a_time_get_what_each_gets_alone(targets, number, anchoring, see
 
 
 def test_what_cannot_be_chosen_from_is_refused_in_words() -> None:
-    with pytest.raises(DataError, match="the bank: got no argument against"):
+    with raises_error(DataError, where="the bank", got="no argument against"):
         choose_seeds([1, 1], [0.5, 0.5], 0.3, 0.7, number=1, where="the bank")
-    with pytest.raises(DataError, match="the bank, record 1: got polarity 0"):
+    with raises_error(DataError, where="the bank, record 1", got="polarity 0"):
         choose_seeds([1, 0, -1], [0.5, 0.5, 0.5], 0.3, 0.7, number=1, where="the bank")
-    with pytest.raises(DataError, match="got strength nan; allowed: 0 to 1"):
+    with raises_error(DataError, got="strength nan", allowed="0 to 1"):
         choose_seeds([1, -1], [0.5, np.nan], 0.3, 0.7, number=1)
-    with pytest.raises(SettingError, match="number of seeds: got 3; allowed: 1 to 2"):
+    with raises_error(SettingError, where="number of seeds", got="3", allowed="1 to 2"):
         choose_seeds([1, -1], [0.5, 0.5], 0.3, 0.7, number=3)
 
 

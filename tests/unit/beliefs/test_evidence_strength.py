@@ -10,10 +10,11 @@ from argument_tables import BAN, FUND
 from raised_errors import raises_error
 from repository import ROOT
 from townsquare.beliefs.evidence.fitted import fitted
-from townsquare.beliefs.evidence.strength import Params, judge_strength
+from townsquare.beliefs.evidence.strength import judge_strength
 from townsquare.beliefs.evidence.words import JUDGES
 from townsquare.core import registry
 from townsquare.core.errors import DataError, TownsquareError
+from townsquare.settings.base import MemberParams
 
 REASONED = (
     "Night flights should be banned because studies show that people who are woken by aircraft noise suffer more often"
@@ -34,8 +35,8 @@ def test_bearing_on_the_proposition_counts() -> None:
 def test_the_family_gives_the_same_numbers() -> None:
     judge = registry.get("strength", "embedded")
     texts = [REASONED, "planes bad"]
-    assert judge.estimate(texts, [BAN] * 2, Params()).tolist() == judge_strength(texts, [BAN] * 2).tolist()
-    assert judge.estimate([], [], Params()).shape == (0,)
+    assert judge.estimate(texts, [BAN] * 2, MemberParams()).tolist() == judge_strength(texts, [BAN] * 2).tolist()
+    assert judge.estimate([], [], MemberParams()).shape == (0,)
 
 
 def test_one_statement_for_each_text() -> None:

@@ -17,7 +17,8 @@ from townsquare.core.coded_rows import CodedRows, PartedRows, column_at, row_cou
 from townsquare.core.errors import RecordError, TownsquareError
 from townsquare.record.batches import Batches
 from townsquare.record.content_hash import HashChain
-from townsquare.record.parquet import CODE, beside_path, part_path
+from townsquare.record.packed import CODE
+from townsquare.record.parquet import beside_path, part_path
 from townsquare.record.run import Run
 from townsquare.record.sqlite import FolderRecorder
 

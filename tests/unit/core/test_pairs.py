@@ -94,7 +94,7 @@ def test_a_store_grows_block_by_block() -> None:
     pairs.grow(BLOCK - 1)
     pairs.grow(2 * BLOCK + 10)
     assert [block.n_agents for block in pairs.blocks] == [BLOCK, BLOCK, 10]
-    assert list(pairs.spans()) == [(0, 0, BLOCK), (1, BLOCK, 2 * BLOCK), (2, 2 * BLOCK, 2 * BLOCK + 10)]
+    assert list(spans(pairs.n_agents)) == [(0, 0, BLOCK), (1, BLOCK, 2 * BLOCK), (2, 2 * BLOCK, 2 * BLOCK + 10)]
     assert (pairs.get(1, 7, -1), pairs.get(1, 8, -1), pairs.get(BLOCK + 3, 7, -1), len(pairs)) == (5, -1, -1, 1)
 
 

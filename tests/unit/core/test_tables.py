@@ -10,6 +10,7 @@ from typing import Any
 import polars as pl
 import pytest
 
+from raised_errors import raises_error
 from townsquare.core.cells import (
     Column,
     Group,
@@ -53,20 +54,34 @@ def test_a_column_that_is_not_there_is_empty(tmp_path: Path) -> None:
     assert "share" not in sheet
     assert sheet["share"] == [0.5, 0.5]
     assert all(math.isnan(stance) for stance in sheet["stance:tax"])
-    with pytest.raises(DataError, match=r"row 1 \(line 2\), column 'id': got nothing"):
+    with raises_error(DataError, where=r"row 1 \(line 2\), column 'id'", got="nothing"):
         sheet["id"]
 
 
 @pytest.mark.parametrize(
     ("text", "says"),
     [
-        ("id\n1\n", r"t.csv, header: got columns id; allowed: a column `text` \(or headline, claim\)"),
-        ("text,shar\nA,1\n", "header: got the column 'shar'; allowed: text, .*did you mean 'share'"),
-        ("text,stance:dams\nA,1\n", "header, column 'stance:dams': got 'dams'; allowed: tax, dam; did you mean 'dam'"),
+        (
+            "id\n1\n",
+            {"where": "t.csv, header", "got": "columns id", "allowed": r"a column `text` \(or headline, claim\)"},
+        ),
+        (
+            "text,shar\nA,1\n",
+            {"where": "header", "got": "the column 'shar'", "allowed": "text, ", "do": "did you mean 'share'"},
+        ),
+        (
+            "text,stance:dams\nA,1\n",
+            {
+                "where": "header, column 'stance:dams'",
+                "got": "'dams'",
+                "allowed": "tax, dam",
+                "do": "did you mean 'dam'",
+            },
+        ),
     ],
 )
-def test_other_columns_are_refused(tmp_path: Path, text: str, says: str) -> None:
-    with pytest.raises(DataError, match=says):
+def test_other_columns_are_refused(tmp_path: Path, text: str, says: dict[str, str]) -> None:
+    with raises_error(DataError, **says):
         sheet_of(tmp_path / "t.csv", text)
 
 
@@ -77,36 +92,54 @@ def test_other_columns_are_left_out_where_they_may_be_there(tmp_path: Path) -> N
 @pytest.mark.parametrize(
     ("column", "text", "says"),
     [
-        ("id", ROWS.replace("B,2", "B,1"), r"row 2 .*column 'id': got '1' again; allowed: another than in .*row 1"),
-        ("share", ROWS.replace("A,1,0", "A,1,2"), "got '2'; .*from 0 to 1, or nothing; .*for the share of it: rename"),
+        (
+            "id",
+            ROWS.replace("B,2", "B,1"),
+            {"where": "row 2 .*column 'id'", "got": "'1' again", "allowed": "another than in .*row 1"},
+        ),
+        (
+            "share",
+            ROWS.replace("A,1,0", "A,1,2"),
+            {"got": "'2'", "allowed": "from 0 to 1, or nothing", "do": "for the share of it: rename"},
+        ),
         (
             "side",
             ROWS.replace("pro", "prp"),
-            "column 'side': got 'prp'; allowed: pro, con, nothing; did you mean 'pro'",
+            {"where": "column 'side'", "got": "'prp'", "allowed": "pro, con, nothing", "do": "did you mean 'pro'"},
         ),
-        ("text", ROWS.replace("A", " "), "column 'headline': got nothing; allowed: a text"),
+        ("text", ROWS.replace("A", " "), {"where": "column 'headline'", "got": "nothing", "allowed": "a text"}),
     ],
 )
-def test_a_wrong_cell_is_named(tmp_path: Path, column: str, text: str, says: str) -> None:
-    with pytest.raises(DataError, match=says):
+def test_a_wrong_cell_is_named(tmp_path: Path, column: str, text: str, says: dict[str, str]) -> None:
+    with raises_error(DataError, **says):
         sheet_of(tmp_path / "t.csv", text)[column]
 
 
 @pytest.mark.parametrize(
     ("read", "good", "wrong", "says"),
     [
-        (numbers(0, 9, None), 0, "", "got nothing; allowed: a number from 0 to 9$"),
-        (numbers(1, 9, -1, whole=True), "3.0", 2.5, "got 2.5; allowed: a whole number from 1 to 9, or nothing"),
-        (numbers(0, 9, 1.0, above=True), 1e-9, 0, "got 0; allowed: a number above 0, at most 9, or nothing"),
-        (numbers(0, 9), 9, True, "got True"),
-        (texts(limit=3), 123, "1234", "got 4 characters; allowed: at most 3"),
-        (Scale(5, 1).stance, 5, 6, "got 6; allowed: a number from 1 to 5"),
-        (Scale(None, None, {"Yes": 1}).stance, "yes ", "Yess", "allowed: Yes; did you mean 'Yes'"),
+        (numbers(0, 9, None), 0, "", {"got": "nothing", "allowed": "a number from 0 to 9$"}),
+        (
+            numbers(1, 9, -1, whole=True),
+            "3.0",
+            2.5,
+            {"got": "2.5", "allowed": "a whole number from 1 to 9, or nothing"},
+        ),
+        (numbers(0, 9, 1.0, above=True), 1e-9, 0, {"got": "0", "allowed": "a number above 0, at most 9, or nothing"}),
+        (numbers(0, 9), 9, True, {"got": "True"}),
+        (texts(limit=3), 123, "1234", {"got": "4 characters", "allowed": "at most 3"}),
+        (Scale(5, 1).stance, 5, 6, {"got": "6", "allowed": "a number from 1 to 5"}),
+        (
+            Scale(None, None, {"Yes": 1}).stance,
+            "yes ",
+            "Yess",
+            {"allowed": ".", "got": "Yes", "do": "did you mean 'Yes'"},
+        ),
     ],
 )
-def test_one_cell(read: Callable[[Record, str], Any], good: object, wrong: object, says: str) -> None:
+def test_one_cell(read: Callable[[Record, str], Any], good: object, wrong: object, says: dict[str, str]) -> None:
     read(Record("here", {"x": good}), "x")
-    with pytest.raises(DataError, match=says):
+    with raises_error(DataError, **says):
         read(Record("here", {"x": wrong}), "x")
 
 
@@ -133,5 +166,5 @@ def test_three_kinds_of_files_hold_the_same(tmp_path: Path) -> None:
     ]
     for name in ("text", "id", "share", "side"):
         assert sheets[0][name] == sheets[1][name] == sheets[2][name]
-    with pytest.raises(DataError, match=r"got .txt; allowed: .csv"):
+    with raises_error(DataError, got=".txt", allowed=".csv"):
         read_table(tmp_path / "t.txt", [".csv"])

@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from raised_errors import raises_error
 from townsquare.beliefs.evidence.bank_files import load_bank
 from townsquare.beliefs.evidence.contract import Embedder
 from townsquare.beliefs.evidence.near import Vectors
@@ -113,12 +114,12 @@ def test_retrieval_follows_the_active_records():
 
 @pytest.mark.parametrize("theta", [0.0, -0.1, 1.01])
 def test_a_threshold_outside_its_range_is_refused(theta):
-    with pytest.raises(SettingError, match=r"theta: got .*; allowed: a number above 0 and at most 1"):
+    with raises_error(SettingError, where="theta", allowed="a number above 0 and at most 1"):
         memory([], theta=theta)
 
 
 def test_a_seed_without_polarity_is_refused():
-    with pytest.raises(DataError, match="seed records, record 1: got polarity 0"):
+    with raises_error(DataError, where="seed records, record 1", got="polarity 0"):
         memory([Claim("0", 1, 0.5), Claim("90", 0, 0.5)], seeds=[0, 1])
 
 

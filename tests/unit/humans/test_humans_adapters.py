@@ -196,8 +196,12 @@ def test_likert_scales_of_any_number_of_points(points: int) -> None:
 def test_a_missing_column_is_named(tmp_path: Path) -> None:
     persuasiontrace(tmp_path)
     write_csv(tmp_path / "trajectories.csv", [*PERSUADE[:6], "initial_stnce", "final_stance"], [])
-    with pytest.raises(
-        DataError, match=r"trajectories.csv, header: got columns .*a column `initial_stance`.*did you mean"
+    with raises_error(
+        DataError,
+        where="trajectories.csv, header",
+        got="columns ",
+        allowed="a column `initial_stance`",
+        do="did you mean",
     ):
         read_humans(tmp_path)
 
@@ -207,21 +211,30 @@ def test_a_missing_column_is_named(tmp_path: Path) -> None:
     [
         (
             ["c3", "p3", "c1", "persuade", "Tea is good.", 1, 1.5, 0],
-            r"row 2 \(line 3\), column 'initial_stance': got '1.5'",
+            {"where": r"row 2 \(line 3\), column 'initial_stance'", "got": "'1.5'"},
         ),
-        (["c3", "p3", "c1", "persuade", "Tea is good.", 1, 0, ""], r"row 2 \(line 3\), final stance: got nothing"),
-        (["c3", "p3", "c9", "persuade", "Tea is good.", 1, 0, 0], r"row 2 \(line 3\): got an empty conversation"),
-        (["c3", "p1", "c1", "persuade", "Tea is good.", 1, 0, 0], r"row 2 \(line 3\): got participant 'p1' again"),
+        (
+            ["c3", "p3", "c1", "persuade", "Tea is good.", 1, 0, ""],
+            {"where": r"row 2 \(line 3\), final stance", "got": "nothing"},
+        ),
+        (
+            ["c3", "p3", "c9", "persuade", "Tea is good.", 1, 0, 0],
+            {"where": r"row 2 \(line 3\)", "got": "an empty conversation"},
+        ),
+        (
+            ["c3", "p1", "c1", "persuade", "Tea is good.", 1, 0, 0],
+            {"where": r"row 2 \(line 3\)", "got": "participant 'p1' again"},
+        ),
         (
             ["c3", "", "c1", "persuade", "Tea is good.", 1, 0, 0],
-            r"row 2 \(line 3\), column 'participant_id': got nothing",
+            {"where": r"row 2 \(line 3\), column 'participant_id'", "got": "nothing"},
         ),
     ],
 )
-def test_a_bad_row_is_named_or_left_out_and_counted(tmp_path: Path, cells: list[Any], said: str) -> None:
+def test_a_bad_row_is_named_or_left_out_and_counted(tmp_path: Path, cells: list[Any], said: dict[str, str]) -> None:
     good = ["c1", "p1", "c1", "persuade", "Tea is good.", 1, -0.5, 0.25]
     persuasiontrace(tmp_path, [good, cells])
-    with pytest.raises(DataError, match=said):
+    with raises_error(DataError, **said):
         read_humans(tmp_path)
     found = read_humans(tmp_path, skip_bad=True)
     assert len(found) == 1
@@ -233,7 +246,7 @@ def test_a_bad_message_leaves_out_who_received_it(tmp_path: Path) -> None:
     persuasiontrace(tmp_path)
     with (tmp_path / "messages.jsonl").open("a", encoding="utf-8") as file:
         file.write('{"conv_id": "c2", "i": 2, "author": "LLM", "received": true, "side": 3, "text": "Birds."}\n')
-    with pytest.raises(DataError, match=r"line 6, field 'side': got 3; allowed: a number from -1 to 1"):
+    with raises_error(DataError, where="line 6, field 'side'", got="3", allowed="a number from -1 to 1"):
         read_humans(tmp_path)
     found = read_humans(tmp_path, skip_bad=True)
     assert (found.conversation, len(found.left_out)) == (("c1",), 1)
@@ -249,20 +262,26 @@ def test_a_mapping_says_whose_readings_are_and_what_is_received(tmp_path: Path) 
     messages = "messages: {file: messages.jsonl, conversation: conv_id, author: author, side: side, received: received"
     readings = "readings: {file: trace.csv, trajectory: traj_id, before: after_message_i, stance: stance}"
     cases = [
-        (f"{messages}}}\n{readings}", "messages, order: got nothing; allowed: a column, as readings"),
-        (f"{messages}, order: i}}\n{readings.replace('before', 'afterwards')}", "'afterwards'; allowed: .*before"),
+        (
+            f"{messages}}}\n{readings}",
+            {"where": "messages, order", "got": "nothing", "allowed": "a column, as readings"},
+        ),
+        (
+            f"{messages}, order: i}}\n{readings.replace('before', 'afterwards')}",
+            {"got": "'afterwards'", "allowed": "before"},
+        ),
         (
             f"{messages}, order: i}}\n{readings.replace('before: after_message_i, ', '')}",
-            "readings: got both or neither",
+            {"where": "readings", "got": "both or neither"},
         ),
         (
             f"{messages}, order: i}}\n{readings.replace('trajectory: traj_id, ', '')}",
-            "nothing that says whose they are",
+            {"got": "nothing that says whose they are"},
         ),
     ]
     for text, says in cases:
         wrong.write_text(f"name: x\n{people}\n{text}\n", encoding="utf-8")
-        with pytest.raises(DataError, match=says):
+        with raises_error(DataError, **says):
             read_humans(tmp_path, mapping=str(wrong))
     wrong.write_text(f"name: x\n{people}\n{messages}, order: i}}\n{readings}\n", encoding="utf-8")
     found = read_humans(tmp_path, mapping=str(wrong))
@@ -271,20 +290,20 @@ def test_a_mapping_says_whose_readings_are_and_what_is_received(tmp_path: Path) 
 
 
 def test_what_joined_refuses() -> None:
-    with pytest.raises(DataError, match="message 2: got an own message"):
+    with raises_error(DataError, where="message 2", got="an own message"):
         joined("made", [row(messages=[Message("q"), Message("p")])])
-    with pytest.raises(DataError, match="message 1, side: got 2"):
+    with raises_error(DataError, where="message 1, side", got="2"):
         joined("made", [row(messages=[Message("q", 2.0)])])
-    with pytest.raises(DataError, match="reading after 1 messages: got -3"):
+    with raises_error(DataError, where="reading after 1 messages", got="-3"):
         joined("made", [row(readings=[Reading(1, -3.0)])])
     with raises_error(DataError, got="no trajectory that can be used"):
         joined("made", [row(final=9.0)], skip_bad=True)
 
 
 def test_what_read_humans_refuses(tmp_path: Path) -> None:
-    with raises_error(DataError, got="nothing there"):
+    with raises_error(DataError, got="no such file or folder"):
         read_humans(tmp_path / "none")
-    with raises_error(DataError, got="a folder of no known form"):
+    with raises_error(DataError, got="a folder in an unknown format"):
         read_humans(tmp_path)
     with raises_error(SettingError, do="did you mean 'nyu'"):
         read_humans(tmp_path, form="nyuu")

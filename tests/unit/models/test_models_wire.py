@@ -319,7 +319,7 @@ def test_each_server_has_a_limit_of_its_own(expected: list[Any]) -> None:
         opened.ask(questions(150))
         peaks = (one.seen.peak, other.seen.peak)
     assert peaks == (2, 9)
-    with pytest.raises(SettingError, match=r"serving\.limits: got 3 for 2 servers"):
+    with raises_error(SettingError, where=r"serving\.limits", got="3 for 2 servers"):
         client("server/m", None, one.url, other.url, limits=(2, 9, 1))
 
 

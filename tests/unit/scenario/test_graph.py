@@ -256,22 +256,22 @@ def test_a_header_alone_is_a_graph_without_follows(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "says"),
     [
-        ("", "no follows"),
-        ("a,b\nc,d\n", "header with the columns follower and followed"),
-        ("folower,followed\n0,1\n", "line 1: got folower, followed"),
-        ("0,1\n2,9\n", r"line 2, column 'followed': got '9'; allowed: a row number from 0 to 3"),
-        ("0,1\n-1,2\n", "line 2, column 'follower': got '-1'"),
-        ("0,1\n1.5,2\n", "got '1.5'"),
-        ("0,1\n9999999999999999999,2\n", "a row number from 0 to 3"),
-        ("0,1\n1\n", "line 2: got 1 cells; allowed: 2 cells"),
-        ("0,1\n2,2\n", "line 2: got an agent that follows itself"),
-        ("0,1\n1,2\n0,1\n", "line 3: got the follow of line 1 again"),
-        ("follower,followed\na,b\nc,d\ne,a\n", "at most 4 different names"),
-        ("follower,followed\na,\n", "column 'followed': got ''"),
+        ("", {"got": "no follows"}),
+        ("a,b\nc,d\n", {"allowed": "header with the columns follower and followed"}),
+        ("folower,followed\n0,1\n", {"where": "line 1", "got": "folower, followed"}),
+        ("0,1\n2,9\n", {"where": "line 2, column 'followed'", "got": "'9'", "allowed": "a row number from 0 to 3"}),
+        ("0,1\n-1,2\n", {"where": "line 2, column 'follower'", "got": "'-1'"}),
+        ("0,1\n1.5,2\n", {"got": "'1.5'"}),
+        ("0,1\n9999999999999999999,2\n", {"allowed": "a row number from 0 to 3"}),
+        ("0,1\n1\n", {"where": "line 2", "got": "1 cells", "allowed": "2 cells"}),
+        ("0,1\n2,2\n", {"where": "line 2", "got": "an agent that follows itself"}),
+        ("0,1\n1,2\n0,1\n", {"where": "line 3", "got": "the follow of line 1 again"}),
+        ("follower,followed\na,b\nc,d\ne,a\n", {"allowed": "at most 4 different names"}),
+        ("follower,followed\na,\n", {"where": "column 'followed'", "got": "''"}),
     ],
 )
-def test_a_bad_edge_list_names_the_line(tmp_path: Path, text: str, says: str) -> None:
-    with pytest.raises(DataError, match=says) as error:
+def test_a_bad_edge_list_names_the_line(tmp_path: Path, text: str, says: dict[str, str]) -> None:
+    with raises_error(DataError, **says) as error:
         from_file(tmp_path, text)
     assert "edges.csv" in str(error.value)
 

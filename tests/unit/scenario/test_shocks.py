@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import numpy as np
-import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
+from raised_errors import raises_error
 from small_worlds import posts_of
 from townsquare.core.enums import Veracity
 from townsquare.core.errors import SettingError
@@ -57,7 +57,7 @@ def test_what_a_share_of_false_posts_leaves_out_is_left_for_shocks() -> None:
 
 
 def test_more_than_there_is_cannot_be_asked_for() -> None:
-    with pytest.raises(SettingError, match="at 3: got 4 posts; allowed: the 2 left"):
+    with raises_error(SettingError, where="at 3", got="4 posts", allowed="the 2 left"):
         by_step(posts_of([2, 2, 1, 2, 2]), Injection(posts_per_step=1), shock(3, 4, "false"))
 
 

@@ -62,7 +62,7 @@ def test_parameters_of_other_members_are_checked_kept_and_unused() -> None:
     chosen = resolve(base, {"moderation.strategy": "third_party"})
     assert chosen.params["moderation"].model_dump()["posts_per_step"] == 7
     assert "unused" not in chosen.plain()["moderation"]
-    with pytest.raises(SettingError, match=r"moderation\.posts_per_step: got -1"):
+    with raises_error(SettingError, where=r"moderation\.posts_per_step", got="-1"):
         resolve({"moderation": {"strategy": "none", "posts_per_step": -1}})
 
 
@@ -125,7 +125,7 @@ def test_every_setting_is_part_of_the_identity() -> None:
 def test_another_version_is_refused() -> None:
     plain = resolve().plain()
     check_version(plain, "run")
-    with pytest.raises(WrongVersion, match=r"0\.0\.0.*townsquare==0\.0\.0"):
+    with raises_error(WrongVersion, got=r"0\.0\.0", do=r"townsquare==0\.0\.0"):
         check_version({**plain, "version": "0.0.0"}, "run")
 
 
@@ -158,7 +158,7 @@ def test_a_changed_scenario_is_another_configuration(tmp_path: Path) -> None:
     after = resolve_for(str(folder))
     assert after.scenario_digest != before.scenario_digest
     assert after.digest != before.digest
-    with raises_error(DataError, got="changed since"):
+    with raises_error(DataError, got="changed later"):
         resolve_with_scenario(before.plain())
 
 
@@ -212,56 +212,88 @@ def test_merging_changes_nothing_it_is_given(layer: dict[str, Any]) -> None:
 # --- what is said when it is wrong ---------------------------------------------------------------------------
 
 WRONG: list[tuple[Any, type[TownsquareError], str]] = [
-    ({"strategy": "none"}, UnknownName, r"strategy: got 'none'.*did you mean 'moderation\.strategy'"),
-    ({"rule": "exposure"}, UnknownName, r"did you mean 'beliefs\.rule'"),
-    ({"stpes": 3}, UnknownName, r"stpes: got 3.*did you mean 'steps'"),
-    ({"feed": {"folowed": 3}}, UnknownName, r"feed\.folowed: got 3.*did you mean 'feed\.followed'"),
-    ({"feed": {"label_weight": 3}}, UnknownName, r"did you mean 'beliefs\.label_weight'"),
-    ({"beliefs": {"epsilom": 3}}, UnknownName, r"beliefs\.epsilom: got 3; allowed: a setting of beliefs: rule"),
-    ({"zzzz": 1}, UnknownName, r"zzzz: got 1; allowed: a setting: scenario, seed"),
-    ({"": 1}, UnknownName, "got 1"),
-    ({"beliefs": "exposre"}, UnknownName, r"beliefs\.rule: got 'exposre'.*did you mean 'exposure'"),
-    ({"moderation.strategy": "third-party"}, UnknownName, "did you mean 'third_party'"),
-    ({"moderation": {"strategy": False}}, SettingError, r"moderation\.strategy: got false; allowed: a text"),
-    ({"policy": 3}, SettingError, "policy: got 3; allowed: a mapping, or the name of a member"),
-    ({"feed": [1]}, SettingError, r"feed: got \[1\]"),
-    ({"population": "x"}, SettingError, "population: got 'x'; allowed: a mapping"),
-    ({"steps": "many"}, SettingError, "steps: got 'many'; allowed: a whole number from 1 to 1000000"),
-    ({"steps": True}, SettingError, "steps: got true"),
-    ({"steps": 2.0}, SettingError, r"steps: got 2\.0"),
-    ({"steps": 0}, SettingError, "steps: got 0"),
-    ({"steps": None}, SettingError, "steps: got null"),
-    ({"agents": 10**12}, SettingError, "agents: got 1000000000000"),
-    ({"seed": -1}, SettingError, "seed: got -1"),
-    ({"seed": 2**64}, SettingError, "seed: got 18446744073709551616"),
-    ({"scenario": 3}, SettingError, "scenario: got 3; allowed: a text"),
-    ({"activation.rate": 1.5}, SettingError, r"activation\.rate: got 1\.5; allowed: a number from 0 to 1"),
-    ({"activation.rate": float("nan")}, SettingError, "got NaN"),
-    ({"activation.rate": "0.5"}, SettingError, "got '0.5'"),
-    ({"population.activity_shape": 0}, SettingError, "allowed: a number above 0"),
-    ({"feed.comments": 9}, SettingError, "allowed: a whole number from 0 to 3, or null"),
-    ({"feed.show_labels": 1}, SettingError, "allowed: true or false"),
-    ({"injection.order": "random"}, SettingError, "got 'random'; allowed: file, shuffled"),
-    ({"actions.enabled": ["like", "lik"]}, SettingError, r"actions\.enabled\.1: got 'lik'; allowed: post, like"),
-    ({"population.stance.x.kind": "nrmal"}, SettingError, r"population\.stance\.x\.kind: got 'nrmal'"),
-    ({"beliefs.label_weight.false": 2}, SettingError, r"beliefs\.label_weight\.false: got 2"),
-    ({"beliefs.label_weight.flase": 2}, UnknownName, r"did you mean 'beliefs\.label_weight\.false'"),
-    ({"beliefs.pull": -1}, SettingError, r"beliefs\.pull: got -1; allowed: a number from 0 to 1"),
-    ({"beliefs.unused": 3}, SettingError, r"beliefs\.unused: got 3; allowed: a mapping"),
-    ({"graph.kind": "file"}, SettingError, r"graph\.path: got nothing; allowed: a text"),
+    (
+        {"strategy": "none"},
+        UnknownName,
+        {"where": "strategy", "got": "'none'", "do": r"did you mean 'moderation\.strategy'"},
+    ),
+    ({"rule": "exposure"}, UnknownName, {"do": r"did you mean 'beliefs\.rule'"}),
+    ({"stpes": 3}, UnknownName, {"where": "stpes", "got": "3", "do": "did you mean 'steps'"}),
+    (
+        {"feed": {"folowed": 3}},
+        UnknownName,
+        {"where": r"feed\.folowed", "got": "3", "do": r"did you mean 'feed\.followed'"},
+    ),
+    ({"feed": {"label_weight": 3}}, UnknownName, {"do": r"did you mean 'beliefs\.label_weight'"}),
+    (
+        {"beliefs": {"epsilom": 3}},
+        UnknownName,
+        {"where": r"beliefs\.epsilom", "got": "3", "allowed": "a setting of beliefs: rule"},
+    ),
+    ({"zzzz": 1}, UnknownName, {"where": "zzzz", "got": "1", "allowed": "a setting: scenario, seed"}),
+    ({"": 1}, UnknownName, {"got": "1"}),
+    (
+        {"beliefs": "exposre"},
+        UnknownName,
+        {"where": r"beliefs\.rule", "got": "'exposre'", "do": "did you mean 'exposure'"},
+    ),
+    ({"moderation.strategy": "third-party"}, UnknownName, {"do": "did you mean 'third_party'"}),
+    (
+        {"moderation": {"strategy": False}},
+        SettingError,
+        {"where": r"moderation\.strategy", "got": "false", "allowed": "a text"},
+    ),
+    ({"policy": 3}, SettingError, {"where": "policy", "got": "3", "allowed": "a mapping, or the name of a member"}),
+    ({"feed": [1]}, SettingError, {"where": "feed", "got": r"\[1\]"}),
+    ({"population": "x"}, SettingError, {"where": "population", "got": "'x'", "allowed": "a mapping"}),
+    (
+        {"steps": "many"},
+        SettingError,
+        {"where": "steps", "got": "'many'", "allowed": "a whole number from 1 to 1000000"},
+    ),
+    ({"steps": True}, SettingError, {"where": "steps", "got": "true"}),
+    ({"steps": 2.0}, SettingError, {"where": "steps", "got": r"2\.0"}),
+    ({"steps": 0}, SettingError, {"where": "steps", "got": "0"}),
+    ({"steps": None}, SettingError, {"where": "steps", "got": "null"}),
+    ({"agents": 10**12}, SettingError, {"where": "agents", "got": "1000000000000"}),
+    ({"seed": -1}, SettingError, {"where": "seed", "got": "-1"}),
+    ({"seed": 2**64}, SettingError, {"where": "seed", "got": "18446744073709551616"}),
+    ({"scenario": 3}, SettingError, {"where": "scenario", "got": "3", "allowed": "a text"}),
+    (
+        {"activation.rate": 1.5},
+        SettingError,
+        {"where": r"activation\.rate", "got": r"1\.5", "allowed": "a number from 0 to 1"},
+    ),
+    ({"activation.rate": float("nan")}, SettingError, {"got": "NaN"}),
+    ({"activation.rate": "0.5"}, SettingError, {"got": "'0.5'"}),
+    ({"population.activity_shape": 0}, SettingError, {"allowed": "a number above 0"}),
+    ({"feed.comments": 9}, SettingError, {"allowed": "a whole number from 0 to 3, or null"}),
+    ({"feed.show_labels": 1}, SettingError, {"allowed": "true or false"}),
+    ({"injection.order": "random"}, SettingError, {"got": "'random'", "allowed": "file, shuffled"}),
+    (
+        {"actions.enabled": ["like", "lik"]},
+        SettingError,
+        {"where": r"actions\.enabled\.1", "got": "'lik'", "allowed": "post, like"},
+    ),
+    ({"population.stance.x.kind": "nrmal"}, SettingError, {"where": r"population\.stance\.x\.kind", "got": "'nrmal'"}),
+    ({"beliefs.label_weight.false": 2}, SettingError, {"where": r"beliefs\.label_weight\.false", "got": "2"}),
+    ({"beliefs.label_weight.flase": 2}, UnknownName, {"do": r"did you mean 'beliefs\.label_weight\.false'"}),
+    ({"beliefs.pull": -1}, SettingError, {"where": r"beliefs\.pull", "got": "-1", "allowed": "a number from 0 to 1"}),
+    ({"beliefs.unused": 3}, SettingError, {"where": r"beliefs\.unused", "got": "3", "allowed": "a mapping"}),
+    ({"graph.kind": "file"}, SettingError, {"where": r"graph\.path", "got": "nothing", "allowed": "a text"}),
     (
         {"policy": {"name": "mix", "members": [{"name": "silent", "share": 1, "params": {"x": 1}}]}},
         SettingError,
-        r"policy\.members\.0\.x: got 1",
+        {"where": r"policy\.members\.0\.x: got 1"},
     ),
-    ({"policy": {"name": "mix", "members": []}}, SettingError, r"policy\.members: got \[\]"),
-    ({"agents": object()}, SettingError, "a value of type object"),
+    ({"policy": {"name": "mix", "members": []}}, SettingError, {"where": r"policy\.members", "got": r"\[\]"}),
+    ({"agents": object()}, SettingError, {"got": "a value of type object"}),
 ]
 
 
 @pytest.mark.parametrize(("layer", "kind", "words"), WRONG)
-def test_what_is_wrong_is_named(layer: dict[str, Any], kind: type[TownsquareError], words: str) -> None:
-    with pytest.raises(kind, match=words):
+def test_what_is_wrong_is_named(layer: dict[str, Any], kind: type[TownsquareError], words: dict[str, str]) -> None:
+    with raises_error(kind, **words):
         resolve(layer)
 
 
@@ -294,24 +326,24 @@ def test_a_wrong_setting_of_a_scenario_names_the_scenario(tmp_path: Path) -> Non
 @pytest.mark.parametrize(
     ("content", "words"),
     [
-        (b"steps: 1\nsteps: 2", r"line 2: got the key 'steps' twice"),
-        (b"feed:\n  pool: 1\n  pool: 2", r"line 3: got the key 'pool' twice"),
-        (b"a: 1\nb: \xff", r"line 2: got the byte 0xff; allowed: UTF-8"),
-        (b"- steps", r"got list; allowed: a mapping of settings"),
-        (b"word", r"got str; allowed: a mapping"),
-        (b"a: [1", r"line 1: got"),
-        (b"a: &x 1\nb: *x", r"line 2: got an alias"),
-        (b"[a]: 1", r"line 1: got a key that is no word"),
-        (b"a: !!python/object:os.system x", r"line 1"),
-        (b"a: 1\n---\nb: 2", r"line 2"),
-        (b"a: \x07", r"control characters are not allowed"),
-        (b"[" * 5000, r"config\.yaml"),
+        (b"steps: 1\nsteps: 2", {"where": "line 2", "got": "the key 'steps' twice"}),
+        (b"feed:\n  pool: 1\n  pool: 2", {"where": "line 3", "got": "the key 'pool' twice"}),
+        (b"a: 1\nb: \xff", {"where": "line 2", "got": "the byte 0xff", "allowed": "UTF-8"}),
+        (b"- steps", {"got": "list", "allowed": "a mapping of settings"}),
+        (b"word", {"got": "str", "allowed": "a mapping"}),
+        (b"a: [1", {"where": "line 1"}),
+        (b"a: &x 1\nb: *x", {"where": "line 2", "got": "an alias"}),
+        (b"[a]: 1", {"where": "line 1", "got": "a key that is no word"}),
+        (b"a: !!python/object:os.system x", {"where": "line 1"}),
+        (b"a: 1\n---\nb: 2", {"where": "line 2"}),
+        (b"a: \x07", {"got": "control characters are not allowed"}),
+        (b"[" * 5000, {"where": r"config\.yaml"}),
     ],
 )
-def test_files_that_are_no_settings(tmp_path: Path, content: bytes, words: str) -> None:
+def test_files_that_are_no_settings(tmp_path: Path, content: bytes, words: dict[str, str]) -> None:
     file = tmp_path / "config.yaml"
     file.write_bytes(content)
-    with pytest.raises(DataError, match=words):
+    with raises_error(DataError, **words):
         read_yaml(file)
 
 

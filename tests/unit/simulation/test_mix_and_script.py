@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from pydantic import ValidationError
 
+from raised_errors import raises_error
 from small_worlds import act, draws_of, feed_of, follow, note, post, reasons, settings_of, steps_of, town, views_of
 from townsquare.core import registry, schema
 from townsquare.core.draws import Draws, Stage
@@ -81,8 +82,8 @@ def test_lines_that_cannot_be_meant_are_refused_at_the_door(line: dict[str, Any]
 def test_a_stance_toward_a_proposition_that_is_not_there() -> None:
     world = town()
     line = {"step": 1, "agent": 0, "action": "post", "text": "x", "stance": {3: 0.5}}
-    with pytest.raises(
-        SettingError, match=r"script, step 1, agent 0, stance: got 3; allowed: a proposition from 0 to 0"
+    with raises_error(
+        SettingError, where="script, step 1, agent 0, stance", got="3", allowed="a proposition from 0 to 0"
     ):
         scripted(world, feed_of(world), line)
 

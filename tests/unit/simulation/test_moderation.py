@@ -28,7 +28,7 @@ from townsquare.core.actions import ActionKind
 from townsquare.core.draws import Draws, Stage
 from townsquare.core.enums import LogKind, NoteStatus, PostKind, PostStatus, PostType, Slot, Veracity, Verdict
 from townsquare.core.schema import NONE
-from townsquare.scenario.load import made_scenario
+from townsquare.scenario.load import synthetic_scenario
 from townsquare.simulation.change import Change
 from townsquare.simulation.moderation.checker import CheckerParams, find, queue
 from townsquare.simulation.step import allowed_kinds
@@ -263,7 +263,7 @@ def test_a_verdict_is_seen_from_the_next_step_on() -> None:
     decided: dict[int, int] = {}
     down: dict[int, int] = {}
     shown_after = 0
-    for world, out in steps_of(settings, made_scenario(60, false_share=0.4)):
+    for world, out in steps_of(settings, synthetic_scenario(60, false_share=0.4)):
         exposures = {name: np.asarray(column) for name, column in out.get("exposures").items()}
         labeled = exposures["verdict"] != Verdict.NONE
         assert all(decided[root] < world.step for root in exposures["root"][labeled])

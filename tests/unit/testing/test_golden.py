@@ -224,24 +224,24 @@ GOOD = '{"text": "a", "stance": 0.0}\n'
 @pytest.mark.parametrize(
     ("text", "where"),
     [
-        ("", "no lines"),
-        ("\n\n", "no lines"),
-        ('{"text": 3}', "line 1"),
-        ("[1, 2]", "line 1"),
-        ("{", "line 1"),
-        ('{"color": 1}', "color"),
-        (GOOD + "\n{oops}", "line 3"),
-        (GOOD + '{"text": "a"}', "line 2, stance"),
-        (GOOD + '{"text": null, "stance": 0}', "line 2, text"),
-        ('{"init": {}, "rounds": [], "topic": "t"}', "line 1, init.pos"),
-        ('{"agents": [["u0"]], "rounds": []}', "line 1, agents.0"),
-        ('{"pos": 0, "conf": "high", "pos_band": 0, "conf_band": 0}', "line 1, conf"),
+        ("", {"got": "no lines"}),
+        ("\n\n", {"got": "no lines"}),
+        ('{"text": 3}', {"where": "line 1"}),
+        ("[1, 2]", {"where": "line 1"}),
+        ("{", {"where": "line 1"}),
+        ('{"color": 1}', {"got": "color"}),
+        (GOOD + "\n{oops}", {"where": "line 3"}),
+        (GOOD + '{"text": "a"}', {"where": "line 2, stance"}),
+        (GOOD + '{"text": null, "stance": 0}', {"where": "line 2, text"}),
+        ('{"init": {}, "rounds": [], "topic": "t"}', {"where": "line 1, init.pos"}),
+        ('{"agents": [["u0"]], "rounds": []}', {"where": "line 1, agents.0"}),
+        ('{"pos": 0, "conf": "high", "pos_band": 0, "conf_band": 0}', {"where": "line 1, conf"}),
     ],
 )
-def test_malformed_files_are_told_with_file_and_line(text: str, where: str, tmp_path: Path) -> None:
+def test_malformed_files_are_told_with_file_and_line(text: str, where: dict[str, str], tmp_path: Path) -> None:
     path = tmp_path / "bad.jsonl"
     path.write_text(text, encoding="utf-8")
-    with pytest.raises(DataError, match=where) as caught:
+    with raises_error(DataError, **where) as caught:
         check(path)
     assert str(path) in caught.value.where
 

@@ -42,7 +42,7 @@ export function eventsOption(activity: Activity, step: number, last: number, col
   const room = Math.min(Math.max(120 / Math.max(last, 1), 1), 8); // so that marks of neighboring steps stay apart
   const color: Record<string, string> = { true: colors.pro, false: colors.con, unknown: colors.muted };
   const series = ["true", "false", "unknown"].map((veracity, nth) => ({
-    name: veracity === "unknown" ? "truth unknown" : veracity,
+    name: veracity === "unknown" ? "veracity unknown" : veracity,
     type: "scatter",
     symbol: SHAPES[veracity],
     symbolOffset: [0, (nth - 1) * 8],

@@ -86,7 +86,7 @@ function Person({ head, facts, step, first, proposition, fresh }: PersonProperti
           <Answered of={shown}>{(data) => <Feed rows={data.exposures} run={run} />}</Answered>
         </Section>
         {head.memories && (
-          <Section title={`Memories after step ${step}`} wide csv={{ name: "memories", query }} note="Most relevant first: importance times what time has left of it.">
+          <Section title={`Memories after step ${step}`} wide csv={{ name: "memories", query }} note="Most relevant first: importance times decay.">
             <Answered of={shown}>{(data) => <Memories rows={data.memories} run={run} />}</Answered>
           </Section>
         )}
@@ -180,7 +180,7 @@ function Memories({ rows, run }: { rows: Memory[]; run: string }): JSX.Element {
             <span>step {row.step}</span>
             <span>importance {plain(row.importance)}</span>
             <span>relevance {plain(row.relevance)}</span>
-            {row.accessed > row.step && <span>came to mind in step {row.accessed}</span>}
+            {row.accessed > row.step && <span>recalled in step {row.accessed}</span>}
           </p>
         </li>
       ))}

@@ -6,10 +6,10 @@ import { Answered, Choice, Find, Pager, PropositionChoice, Section, Stance, type
 import { link } from "../route";
 
 const ORDERS: [string, string][] = [
-  ["change", "moved most"],
+  ["change", "largest change"],
   ["followers", "most followers"],
-  ["end", "most for, now"],
-  ["start", "most for, at the start"],
+  ["end", "highest stance now"],
+  ["start", "highest initial stance"],
   ["agent", "number"],
 ];
 

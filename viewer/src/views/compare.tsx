@@ -22,7 +22,7 @@ export function Compare({ route }: { route: Route }): JSX.Element {
   const listed = data ?? [];
   const longest = Math.max(0, ...listed.map((run) => run.step ?? 0));
   if (runs.length < 2) {
-    return <Problem wrong={{ where: "side by side", got: `${runs.length} runs`, allowed: "two or more", do: "tick them in the list of runs" }} />;
+    return <Problem wrong={{ where: "side by side", got: `${runs.length} runs`, allowed: "two or more", do: "select them in the list of runs" }} />;
   }
   return (
     <>

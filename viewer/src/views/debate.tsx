@@ -57,7 +57,7 @@ const KINDS: Record<string, string> = {
   refused: "rejected: near-duplicate of a record of equal or greater strength",
   archived: "archived: replaced by a stronger near-duplicate",
   restored: "restored",
-  revised: "revised its stance; no record says why",
+  revised: "revised its stance; the cause is not recorded",
 };
 
 export function Debate({ route }: { route: Route }): JSX.Element {
@@ -163,7 +163,7 @@ function TurnCard({ turn }: { turn: Turn }): JSX.Element {
         <p className="quote">{turn.text}</p>
         {turn.retrieved.length > 0 && (
           <details>
-            <summary>It spoke from {turn.retrieved.length} records</summary>
+            <summary>{turn.retrieved.length} records retrieved for this message</summary>
             <ul className="moves">{turn.retrieved.map((claim, nth) => claim && <li key={nth}>{claim.text}</li>)}</ul>
           </details>
         )}

@@ -11,7 +11,7 @@ const TOP = 8;
 const FOLLOWS_SHOWN = 3000;
 const SIZES: [string, string][] = [
   ["", "followers"],
-  ["moved", "how far it moved others"],
+  ["moved", "influence on others"],
 ];
 
 interface Around {
@@ -131,7 +131,7 @@ function Drawn({ network, codes, step, chosen, around, ready, follows, moved }: 
           {count(network.agent.length)} of {count(network.agents)} agents, {count(drawn)} of {count(network.follows)} follows
         </span>
       </div>
-      <Legend size={moved ? "moved others further" : "more followers"} />
+      <Legend size={moved ? "more influence on others" : "more followers"} />
     </div>
   );
 }
@@ -142,7 +142,7 @@ function Legend({ size }: { size: string }): JSX.Element {
       {[-1, -0.5, 0, 0.5, 1].map((value) => (
         <Stance key={value} value={value} digits={1} />
       ))}
-      <span className="muted">against to for; larger: {size}; ink: a source</span>
+      <span className="muted">stance, −1 against to +1 for; larger circle: {size}; black: a source</span>
     </p>
   );
 }

@@ -72,7 +72,7 @@ function Top({ facts, run }: { facts: PostFacts; run: string }): JSX.Element {
             {count(value)} {name}
           </span>
         ))}
-        {facts.parent >= 0 && <a href={link(run, "post", facts.parent)}>post it answers</a>}
+        {facts.parent >= 0 && <a href={link(run, "post", facts.parent)}>post that it answers</a>}
       </p>
     </article>
   );

@@ -27,8 +27,8 @@ export function RecordsSection(where: Place): JSX.Element {
           <>
             {data.log_odds !== undefined && (
               <p className="sum">
-                The start {signed(data.prior)} and the active records give L = {signed(data.log_odds)}, stance{" "}
-                <Stance value={data.stance ?? null} digits={4} />: {data.agrees ? "as recorded." : `not the recorded ${signed(data.recorded, 4)}.`}
+                Initial log odds {signed(data.prior)} plus the active records give log odds {signed(data.log_odds)}, stance{" "}
+                <Stance value={data.stance ?? null} digits={4} />: {data.agrees ? "equal to the recorded stance." : `not equal to the recorded stance, ${signed(data.recorded, 4)}.`}
               </p>
             )}
             {data.uptake !== undefined && (

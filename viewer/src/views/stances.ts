@@ -102,8 +102,8 @@ function describe(picked: unknown, beliefs: Beliefs, rows: number[]): string {
   return [
     `step ${step}: ${agents[row]} agents`,
     `mean ${signed(mean[row] ?? null)}`,
-    `middle half ${signed(q25[row])} to ${signed(q75[row])}`,
-    `middle 90 % ${signed(q05[row])} to ${signed(q95[row])}`,
+    `middle 50% ${signed(q25[row])} to ${signed(q75[row])}`,
+    `middle 90% ${signed(q05[row])} to ${signed(q95[row])}`,
   ].join("\n");
 }
 

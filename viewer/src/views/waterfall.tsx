@@ -89,9 +89,9 @@ function Summary({ move, digits }: { move: Waterfall; digits: number }): JSX.Ele
       {unit}; the recorded change is <strong>{signed(move.change, digits)}</strong>
       {unit}.{" "}
       {move.agrees === false ? (
-        <Tag kind="false">✗ they do not agree</Tag>
+        <Tag kind="false">✗ they differ</Tag>
       ) : (
-        <Tag kind="true">{move.agrees === null ? "no earlier stance recorded" : "✓ they agree"}</Tag>
+        <Tag kind="true">{move.agrees === null ? "no earlier stance recorded" : "✓ they are equal"}</Tag>
       )}
     </p>
   );
@@ -206,7 +206,7 @@ function Text({ cause, run }: { cause: Cause; run: string }): JSX.Element {
       {changed && cause.kind === "archived" && <p className="note">{record.by === null ? "Because of a label." : `Replaced by: ${record.by}`}</p>}
       {changed && cause.post !== null && !same && (
         <p className="note">
-          When it was shown <a href={link(run, "post", cause.post)}>{cause.text || "(no text)"}</a>
+          Exposure: <a href={link(run, "post", cause.post)}>{cause.text || "(no text)"}</a>
         </p>
       )}
     </>

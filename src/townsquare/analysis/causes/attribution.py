@@ -55,7 +55,7 @@ _KEYS: dict[str, tuple[pl.Expr, pl.Expr]] = {
 def attributions(run: Reads, kinds: Sequence[str] = BY) -> dict[str, pl.DataFrame]:
     """Return :func:`attribution` by several kinds; the trail of a run that is not large is read once for all."""
     rows = contributions(run, shown=bool(_READS_SHOWN & set(kinds)))
-    if fits(run.lazy("trail")):
+    if fits(run, "trail"):
         rows = rows.pipe(collected).lazy()
     return {kind: _summed(run, kind, None, rows) for kind in kinds}
 

@@ -2,7 +2,7 @@
 
 Rules in stance record contributions that sum to the move. Rules in log odds do so in log odds L: there a contribution
 c of L is c·ΔS/ΔL in stance, which sums to ΔS as well. Where ΔL is a rounding error, the slope of
-S = 2σ(L) − 1 at the stance before, (1 − S²)/2, stands for ΔS/ΔL, whose digits would be noise; where ΔL is exactly 0 the
+S = 2σ(L) − 1 at the stance before, (1 − S²)/2, represents ΔS/ΔL, whose digits would be noise; where ΔL is exactly 0 the
 contributions are 0 in stance.
 """
 
@@ -43,7 +43,9 @@ def unit_of(run: Reads) -> str:
 def check_trail(run: Reads) -> None:
     """Raise ``RecordError`` for a run that did not record why beliefs moved."""
     if not setting(run, "record", "trail", default=True):
-        raise RecordError("trail", got="a run recorded with `record.trail: false`", do="run it again with the trail")
+        raise RecordError(
+            "trail", got="a run recorded with `record.trail: false`", do="repeat it with record.trail: true"
+        )
 
 
 def agent_names(run: Reads) -> pl.DataFrame:

@@ -165,7 +165,7 @@ def evidence(run: Reads, agent: int, step: int | None = None, proposition: str |
     last = run.last_step if step is None else step
     beliefs = run.lazy("beliefs").filter(pl.col("agent") == agent, pl.col("step") == last).pipe(collected)
     if beliefs.is_empty():
-        raise SettingError("step", got=f"{last} of agent {agent}", allowed="a step after which it was there")
+        raise SettingError("step", got=f"{last} of agent {agent}", allowed="a step after which it existed")
     params = _params(run, agent, last)
     changes = _held(run, agent, last)
     weights = weights_of(run, agent, last, params, changes)

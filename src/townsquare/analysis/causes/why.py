@@ -1,6 +1,6 @@
 """Why one agent changed its mind: what it was shown, by whom, and how much each row moved it.
 
-Reads the trail of a recorded run beside the recorded beliefs, and checks that the one explains the
+Reads the trail of a recorded run next to the recorded beliefs, and checks that the one explains the
 other. Contributions of rules that count in log odds are shown in stance units, c·ΔS/ΔL; they then sum to the move by
 construction, so that there is nothing to check.
 """
@@ -14,20 +14,25 @@ from typing import Any, NamedTuple
 
 import polars as pl
 
-from townsquare.analysis.beliefs import names, of_proposition
+from townsquare.analysis.beliefs import names, of_proposition, statements
 from townsquare.analysis.causes.contributions import agent_names, check_trail, unit_of
 from townsquare.analysis.contract import Reads, setting
+from townsquare.core.cards import bars, card
 from townsquare.core.enums import AgentKind, TrailKind, Verdict, word_of
 from townsquare.core.errors import SettingError
 from townsquare.core.frames import collected
+from townsquare.core.words import count, printable
 
 TOLERANCE = 1e-9
 """Largest difference, in stance, at which a sum of contributions still agrees with a recorded move."""
 _SHOWN = ("verdict", "note", "weight", "first_seen")
+_WITHOUT_AUTHOR = {"anchor": "anchor (pull toward initial stance)", "clip": "clipping to the allowed range"}
+_NAMED = 3  # contributors that a sentence names
+_DRAWN = 8  # contributors in the figure of a notebook
 
 
 def total_of(amounts: Iterable[float]) -> float:
-    """Return the exact sum; NaN where there is none, as of infinities of both signs, which only an odd record holds."""
+    """Return the exact sum; NaN if none exists, as of infinities of both signs, which only an odd record holds."""
     try:
         return math.fsum(amounts)
     except (ValueError, OverflowError):
@@ -51,9 +56,9 @@ class Cause:
     post, author : int or None
         Row of posts that was shown, and row of agents: who passed it on.
     name : str
-        The author's, untrusted; ``agent 17`` for persons.
+        The author's, untrusted; ``agent 17`` for persons; else what contributed, such as ``own posts``.
     text : str
-        Of the root, untrusted; empty where there is none.
+        Of the root, untrusted; empty if none exists.
     stance : float or None
         What the root says of the proposition, -1 to 1.
     trust : float or None
@@ -111,10 +116,13 @@ class Move:
 
 
 @dataclass(frozen=True, slots=True)
-class AuthorTotal:
-    """All that one author contributed to the moves, in stance units, over ``rows`` contributions."""
+class Contributor:
+    """All that one author, or the anchor, contributed to a belief, in stance units, over ``rows`` contributions.
 
-    author: int
+    ``author`` is None for what no author wrote.
+    """
+
+    author: int | None
     name: str
     proposition: str
     amount: float
@@ -123,16 +131,48 @@ class AuthorTotal:
 
 @dataclass(frozen=True, slots=True)
 class Why:
-    """The moves of one agent in order of step and proposition, with totals by author, largest first.
+    """The moves of one agent in order of step and proposition, with the contributors, largest first.
 
-    ``unit`` is that of the rule's trail: ``stance`` or ``log odds``.
+    ``unit`` is that of the rule's trail: ``stance`` or ``log odds``. ``statements`` are those of the propositions, by
+    name.
     """
 
     agent: int
     rule: str
     unit: str
     moves: tuple[Move, ...]
-    by_author: tuple[AuthorTotal, ...]
+    contributors: tuple[Contributor, ...]
+    statements: Mapping[str, str]
+
+    def __repr__(self) -> str:
+        return "\n".join(self.sentences)
+
+    def _repr_html_(self) -> str:
+        rows = [(printable(part.name), part.amount, math.nan, math.nan) for part in self.contributors[:_DRAWN]]
+        facts = {"rule": self.rule, "moves": len(self.moves), "all moves explained": "yes" if self.agrees else "no"}
+        return card(f"Why agent {self.agent} changed", self.sentences, facts, bars("Contributions to stance", rows))
+
+    @property
+    def sentences(self) -> tuple[str, ...]:
+        """One sentence per proposition: where the stance started and ended, and what contributed most."""
+        return tuple(
+            self._sentence(printable(statement), [move for move in self.moves if move.proposition == name])
+            for name, statement in self.statements.items()
+        )
+
+    def _sentence(self, statement: str, moves: list[Move]) -> str:
+        if not any(move.change for move in moves):
+            return f"On “{statement}” the stance of agent {self.agent} did not change."
+        change = total_of(move.change for move in moves)
+        steps = f"step {moves[0].step}" if len(moves) == 1 else f"steps {moves[0].step} to {moves[-1].step}"
+        parts = [part for part in self.contributors if part.proposition == moves[0].proposition and part.amount]
+        named = [f"{printable(part.name)} {part.amount:+.3f}" for part in parts[:_NAMED]]
+        if rest := parts[_NAMED:]:
+            named.append(f"{count(len(rest), 'other')} {total_of(part.amount for part in rest):+.3f}")
+        return (
+            f"On “{statement}” the stance of agent {self.agent} went from {moves[-1].after - change:+.3f} to "
+            f"{moves[-1].after:+.3f} ({change:+.3f}) in {steps}: {', '.join(named)}."
+        )
 
     def largest(self, n: int) -> tuple[Move, ...]:
         """Return the ``n`` moves that were largest, largest first."""
@@ -176,7 +216,8 @@ def why(run: Reads, agent: int, step: int | None = None, proposition: str | None
     """
     _check_agent(run, agent, step)
     check_trail(run)
-    propositions = dict(of_proposition(run, names(run), proposition).select("proposition", "name").rows())
+    asked = of_proposition(run, names(run), proposition)
+    propositions = dict(asked.select("proposition", "name").rows())
     agent_rows = [pl.col("agent") == agent, pl.col("proposition").is_in(list(propositions))]
     step_rows = [*agent_rows, pl.col("step") >= 1 if step is None else pl.col("step") == step]
     around = agent_rows if step is None else [*agent_rows, pl.col("step").is_in([step - 1, step])]
@@ -191,7 +232,8 @@ def why(run: Reads, agent: int, step: int | None = None, proposition: str | None
         for belief in sorted(stances)
         if belief.step >= 1 and step in (None, belief.step)
     )
-    return Why(agent, str(setting(run, "beliefs", "rule", default="")), unit, moves, _by_author(moves))
+    rule, texts = str(setting(run, "beliefs", "rule", default="")), statements(run)
+    return Why(agent, rule, unit, moves, _contributors(moves), {name: texts[name] for name in propositions.values()})
 
 
 def _check_agent(run: Reads, agent: int, step: int | None) -> None:
@@ -222,17 +264,18 @@ def _in_stance(causes: list[Cause], change: float) -> list[Cause]:
 
 
 def _cause(row: Mapping[str, Any], agent: int) -> Cause:
-    own = row["kind"] == TrailKind.OWN
+    own, kind = row["kind"] == TrailKind.OWN, word_of(TrailKind, row["kind"])
     author = agent if own else row["shown_author"]
+    other = _WITHOUT_AUTHOR.get(kind, kind) if author is None else f"agent {author}"
     trust = row["trust"]
     return Cause(
-        kind=word_of(TrailKind, row["kind"]),
+        kind=kind,
         amount=row["amount"],
         recorded=row["amount"],
         rank=row["rank"] if row["rank"] >= 0 else None,
         post=row["post"] if row["post"] >= 0 else None,
         author=author,
-        name="itself" if own else row["name"] or ("" if author is None else f"agent {author}"),
+        name="own posts" if own else row["name"] or other,
         text=row["content"] or "",
         stance=row["stance"],
         trust=None if trust is None or math.isnan(trust) else trust,
@@ -266,12 +309,11 @@ def _with_posts(run: Reads, trail: pl.DataFrame, agent: int) -> pl.DataFrame:
     )
 
 
-def _by_author(moves: tuple[Move, ...]) -> tuple[AuthorTotal, ...]:
-    totals: dict[tuple[int, str], AuthorTotal] = {}
+def _contributors(moves: tuple[Move, ...]) -> tuple[Contributor, ...]:
+    totals: dict[tuple[int | None, str, str], Contributor] = {}
     for move in moves:
         for cause in move.causes:
-            if cause.author is not None:
-                key = cause.author, move.proposition
-                old = totals.get(key, AuthorTotal(cause.author, cause.name, move.proposition, 0.0, 0))
-                totals[key] = replace(old, name=cause.name, amount=old.amount + cause.amount, rows=old.rows + 1)
-    return tuple(sorted(totals.values(), key=lambda total: (-abs(total.amount), total.author, total.proposition)))
+            key = cause.author, cause.name, move.proposition
+            old = totals.get(key, Contributor(cause.author, cause.name, move.proposition, 0.0, 0))
+            totals[key] = replace(old, amount=old.amount + cause.amount, rows=old.rows + 1)
+    return tuple(sorted(totals.values(), key=lambda total: (-abs(total.amount), total.name, total.proposition)))

@@ -171,7 +171,7 @@ def _bank(name: str, statement: str, sheet: Sheet, where: str) -> ArgumentBank:
         for pool, members in ((SEED, bank.seed), (DEBATE, ~bank.seed)):
             if not (members & (polarity == side)).any():
                 got = f"no argument {word} the proposition in the pool {pool}"
-                raise DataError(where, got=got, allowed="at least one a side in each pool", do="add some")
+                raise DataError(where, got=got, allowed="at least one per side in each pool", do="add some")
     return bank
 
 

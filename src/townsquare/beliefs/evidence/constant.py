@@ -15,7 +15,7 @@ from townsquare.settings.config import MemberParams
 class Params(MemberParams):
     """The common strength."""
 
-    value: float = Field(0.5, ge=0, le=1, description="strength of every claim that came without one")
+    value: float = Field(0.5, ge=0, le=1, description="strength of claims without a given strength")
 
 
 def estimate(claims: Sequence[str], statements: Sequence[str], params: Params) -> Float:

@@ -9,11 +9,12 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from townsquare.beliefs.evidence.conflict import check_theta
 from townsquare.core.array_types import Float, Int16, Int64
 from townsquare.core.errors import ContractError
 from townsquare.core.member_errors import breach, call_member
 from townsquare.models.contract import Asker
-from townsquare.settings.config import MemberParams
+from townsquare.settings.base import FamilyMember
 
 
 class Topics(NamedTuple):
@@ -79,7 +80,7 @@ class Found(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Extractor:
+class Extractor(FamilyMember):
     """A member of the family ``extractor``.
 
     Attributes
@@ -98,15 +99,13 @@ class Extractor:
         ``asks(params)``: whether it asks one under these settings; always, where ``bind`` is there and this is not.
     """
 
-    name: str
-    params: type[MemberParams]
     extract: Callable[[Sequence[str], Topics, Any], Found]
     bind: Callable[[Asker], Extractor] | None = None
     asks: Callable[[Any], bool] | None = None
 
 
 @dataclass(frozen=True, slots=True)
-class Embedder:
+class Embedder(FamilyMember):
     """A member of the family ``embedder``.
 
     Attributes
@@ -122,15 +121,26 @@ class Embedder:
         Thresholds in (0, 1] calibrated for it, used where the settings give none.
     """
 
-    name: str
-    params: type[MemberParams]
     embed: Callable[[Sequence[str], Any], Float]
     theta: float
     theta_self: float
 
+    def thresholds(self, theta: float | None, theta_self: float | None) -> tuple[float, float]:
+        """Return both thresholds, as the settings give them or else its own.
+
+        Raises
+        ------
+        SettingError
+            One lies outside (0, 1].
+        """
+        chosen = self.theta if theta is None else theta, self.theta_self if theta_self is None else theta_self
+        for value, name in zip(chosen, ("theta", "theta_self"), strict=True):
+            check_theta(value, f"evidence.{name}")
+        return chosen
+
 
 @dataclass(frozen=True, slots=True)
-class StrengthJudge:
+class StrengthJudge(FamilyMember):
     """A member of the family ``strength``.
 
     Attributes
@@ -141,11 +151,9 @@ class StrengthJudge:
         Its settings, in its own file.
     estimate : callable
         ``estimate(claims, statements, params)``: (n,) float64 in [0, 1], how strong each claim is as an argument on
-        the proposition whose statement stands beside it.
+        the proposition whose statement stands next to it.
     """
 
-    name: str
-    params: type[MemberParams]
     estimate: Callable[[Sequence[str], Sequence[str], Any], Float]
 
 
@@ -167,6 +175,17 @@ def strengths(judge: StrengthJudge, claims: Sequence[str], statements: Sequence[
         at = int(np.argmin(fair))
         raise breach("strength judge", judge.name, f"strength {numbers[at]} of claim {at}", "0 to 1")
     return numbers.astype(np.float64, copy=False)
+
+
+def with_strengths(
+    given: npt.ArrayLike, claims: Sequence[str], statement: str, judge: StrengthJudge, params: Any
+) -> Float:
+    """Return the given strengths of n claims on one statement, with the judge's estimates where they are NaN."""
+    filled = np.array(given, np.float64)
+    at = np.flatnonzero(np.isnan(filled))
+    if at.size:
+        filled[at] = strengths(judge, [claims[k] for k in at.tolist()], [statement] * at.size, params)
+    return filled
 
 
 def check_found(name: str, claims: Found, n_messages: int, n_propositions: int) -> Found:

@@ -36,7 +36,7 @@ class Claim(NamedTuple):
     text : str
         The canonical claim, at most 1,000 characters.
     snippet : str
-        The passage it was taken from, as it stands in the message.
+        The passage it was taken from, as it is in the message.
     proposition : int
         Row of the propositions.
     polarity : int
@@ -62,7 +62,7 @@ class Params(MemberParams):
     """When a passage is taken for an argument."""
 
     confidence: float = Field(
-        0.5, ge=0.5, le=1.0, description="leave out claims whose polarity is less sure than this; 0.5 keeps all"
+        0.5, ge=0.5, le=1.0, description="minimum confidence in the polarity of a claim; 0.5 keeps all claims"
     )
 
 

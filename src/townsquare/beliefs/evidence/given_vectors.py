@@ -25,7 +25,7 @@ class Params(MemberParams):
 
     file: str = Field(
         "",
-        description="JSONL with a text and its vector a line: {text: ..., vector: [...]}",
+        description="JSONL with one text and its vector per line: {text: ..., vector: [...]}",
         json_schema_extra={"file": "here"},
     )
 

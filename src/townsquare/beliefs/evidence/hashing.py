@@ -26,7 +26,9 @@ _WORD = re.compile(r"[^\W_]+(?:['’][^\W_]+)?")
 class Params(MemberParams):
     """The size of the vectors."""
 
-    dimensions: int = Field(1024, ge=16, le=65536, description="places of a vector; more of them collide less")
+    dimensions: int = Field(
+        1024, ge=16, le=65536, description="dimensions of a vector; more dimensions give fewer collisions"
+    )
 
 
 def embed(texts: Sequence[str], params: Params) -> Float:

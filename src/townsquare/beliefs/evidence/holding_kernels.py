@@ -1,9 +1,9 @@
 """Conflict resolution (seeds, section 3.1 and appendix B), compiled: of near-duplicates only the stronger stays active.
 
 A claim that comes to an agent is compared with its active records of the same proposition and polarity. The nearest by
-cosine decides: below the threshold θ the new record stays active beside it; at or above θ only the stronger of the two
+cosine decides: below the threshold θ the new record stays active next to it; at or above θ only the stronger of the two
 does, and a tie keeps the old one. What is archived stays on record. Beside that these rules of ``docs/evidence.md``
-hold: a claim that an agent holds and that is active changes nothing; one that it holds archived is judged anew, as if
+hold: a claim that an agent holds and that is active changes nothing; one that it holds archived is judged again, as if
 it came for the first time; one that is shown with a label weight that archives is archived.
 """
 
@@ -24,7 +24,7 @@ NOTHING = 255
 HELD, ACTIVE, EVER, AGREED = 1, 2, 4, 8
 """Bits of a record: it is held; it counts; it counted at some time; it agreed with the stance when it was accepted."""
 ORIGIN_SHIFT = 4
-"""``Origin`` stands in the bits above."""
+"""``Origin`` is in the bits above."""
 
 _ACCEPTED, _ARCHIVED = int(HoldingChange.ACCEPTED), int(HoldingChange.ARCHIVED)
 _RESTORED, _REFUSED = int(HoldingChange.RESTORED), int(HoldingChange.REFUSED)

@@ -16,7 +16,7 @@ from pydantic import Field
 
 from townsquare.beliefs.evidence.contract import Extractor, Found, Topics
 from townsquare.core.files import clean
-from townsquare.models.contract import Asker, Message, Request, needed, object_schema
+from townsquare.models.contract import Asker, Request, needed, object_schema
 from townsquare.models.prompts.filling import filled, quoted
 from townsquare.settings.base import MemberParams
 
@@ -28,8 +28,8 @@ SIDES = {"for": 1, "against": -1}
 class Params(MemberParams):
     """Settings of the requests."""
 
-    extract_temperature: float = Field(0.0, ge=0, le=2, description="of distillation and classification")
-    most_claims: int = Field(8, ge=1, le=32, description="claims of one message at most")
+    extract_temperature: float = Field(0.0, ge=0, le=2, description="temperature of distillation and classification")
+    most_claims: int = Field(8, ge=1, le=32, description="maximum claims per message")
 
 
 class _Distilled(NamedTuple):
@@ -94,8 +94,7 @@ def _classified(distilled: list[_Distilled], topics: Topics, params: Params, ask
 
 
 def _request(purpose: str, prompt: str, schema: dict[str, Any], params: Params) -> Request:
-    how: dict[str, Any] = {"temperature": params.extract_temperature, "max_tokens": 1024}
-    return Request(purpose=purpose, messages=(Message("user", prompt),), schema=schema, name=purpose, **how)
+    return Request.of(purpose, prompt, schema, temperature=params.extract_temperature, max_tokens=1024)
 
 
 def _list_of(name: str, most: int, entry: dict[str, Any]) -> dict[str, Any]:

@@ -86,7 +86,7 @@ def cosines(vectors: npt.ArrayLike, first: npt.ArrayLike, second: npt.ArrayLike)
 
 
 def near_pairs(vectors: Float32, texts: Sequence[str], first: int, threshold: float) -> NearPairs:
-    """Return pairs at or above a threshold of which at least one stands at ``first`` or later.
+    """Return pairs at or above a threshold of which at least one is at ``first`` or later.
 
     Parameters
     ----------

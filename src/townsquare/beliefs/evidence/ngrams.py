@@ -21,7 +21,7 @@ Rows = sparse.csr_array
 
 
 def slot_of(feature: str) -> int:
-    """Return where a feature stands in its block, 0 to 32,767.
+    """Return where a feature is in its block, 0 to 32,767.
 
     >>> slot_of("harm") == slot_of("harm")
     True

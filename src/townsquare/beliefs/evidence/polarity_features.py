@@ -22,7 +22,7 @@ from townsquare.beliefs.evidence.words import action, value, word_lists
 from townsquare.core.array_types import Float
 
 DENSE_SCALE = 0.4
-"""Weight of the counts beside the hashed blocks of unit length; chosen by held-out accuracy."""
+"""Weight of the counts next to the hashed blocks of unit length; chosen by held-out accuracy."""
 
 COUNTS = 24
 """Counts of valence, action and words of rights and money of one argument."""

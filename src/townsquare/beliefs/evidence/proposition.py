@@ -76,7 +76,7 @@ def _sign(terms: list[str], at: int) -> int:
 
 
 def _lifts(terms: list[str], rule: str) -> bool:
-    """Return whether what stands before a word of rule ends or denies it, as in "end mandatory retirement"."""
+    """Return whether what comes before a word of rule ends or denies it, as in "end mandatory retirement"."""
     known = word_lists()
     before = terms[: terms.index(rule)]
     return sum(word in known["negations"] or action(word) < 0 for word in before) % 2 == 1

@@ -1,6 +1,6 @@
 """Relevance: whether a passage is about a proposition, by the words of its bank, whatever its side.
 
-A word speaks for a topic by how much more often it stands in the topic's arguments than in arguments at large
+A word speaks for a topic by how much more often it is in the topic's arguments than in arguments at large
 (the log of the ratio, from 0 to 4). A passage is relevant by the sum over its distinct words divided by the root of
 their number. Without a bank only the words of the proposition can speak.
 """

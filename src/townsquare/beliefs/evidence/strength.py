@@ -27,12 +27,8 @@ _FARTHEST = 4.0  # spreads from the mean; what lies farther out is unlike anythi
 _DIGITS = 6
 
 
-class Params(MemberParams):
-    """No settings."""
-
-
 def judge_strength(texts: Sequence[str], statements: Sequence[str]) -> Float:
-    """Return strength of n arguments, each on the proposition beside it: (n,) float64 in [0, 1], to six decimals.
+    """Return strength of n arguments, each on the proposition next to it: (n,) float64 in [0, 1], to six decimals.
 
     Raises
     ------
@@ -60,9 +56,9 @@ def strength_rows(blocks: StrengthBlocks, mean: Float, spread: Float) -> Rows:
     return Rows(sparse.hstack([blocks.words, blocks.characters, Rows(counts)], format="csr"))
 
 
-def estimate(claims: Sequence[str], statements: Sequence[str], params: Params) -> Float:
+def estimate(claims: Sequence[str], statements: Sequence[str], params: MemberParams) -> Float:
     """Return strengths by :func:`judge_strength`."""
     return judge_strength(claims, statements)
 
 
-JUDGE = StrengthJudge("embedded", Params, estimate)
+JUDGE = StrengthJudge("embedded", MemberParams, estimate)

@@ -51,7 +51,7 @@ class StrengthBlocks(NamedTuple):
 
 
 def read_strength(texts: Sequence[str], frames: Sequence[Frame]) -> StrengthBlocks:
-    """Return the features of n arguments, each on the proposition with the frame beside it."""
+    """Return the features of n arguments, each on the proposition with the frame next to it."""
     texts = [text[:MAX_CHARACTERS] for text in texts]
     seen = [tokens(text) for text in texts]
     counted = []

@@ -12,7 +12,7 @@ from itertools import pairwise
 from typing import NamedTuple
 
 MAX_CHARACTERS = 10_000
-"""Longest message that is read; what stands after it is ignored."""
+"""Longest message that is read; what comes after it is ignored."""
 
 CLAUSE_ENDS = frozenset(".!?;:")
 _APOSTROPHES = str.maketrans({"’": "'", "‘": "'", "`": "'"})

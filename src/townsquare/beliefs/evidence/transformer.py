@@ -29,9 +29,11 @@ class Params(MemberParams):
     """The model and how it runs."""
 
     model: str = Field("", description="folder of a fine-tuned model")
-    device: str = Field("cpu", description="where it runs: cpu, cuda, cuda:1, mps")
-    batch: int = Field(32, ge=1, le=4096, description="arguments at a time")
-    longest: int = Field(128, ge=8, le=512, description="tokens of a statement and an argument; the argument is cut")
+    device: str = Field("cpu", description="device: cpu, cuda, cuda:1, mps")
+    batch: int = Field(32, ge=1, le=4096, description="arguments per batch")
+    longest: int = Field(
+        128, ge=8, le=512, description="maximum tokens of a statement and an argument; longer arguments are truncated"
+    )
 
 
 class FineTuning(NamedTuple):
@@ -88,7 +90,7 @@ class QualityRegressor:
         return cls(model, tokenizer, device)
 
     def rate(self, texts: Sequence[str], statements: Sequence[str], batch: int = 32, longest: int = 128) -> Float:
-        """Return strength of n arguments, each on the proposition beside it: (n,) float64 in [0, 1].
+        """Return strength of n arguments, each on the proposition next to it: (n,) float64 in [0, 1].
 
         Arguments of similar length are rated together; the result is in the order of ``texts``.
         """

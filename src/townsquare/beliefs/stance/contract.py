@@ -10,14 +10,14 @@ import numpy as np
 
 from townsquare.core.array_types import Float
 from townsquare.core.member_errors import breach, call_member, check_array
-from townsquare.settings.config import MemberParams
+from townsquare.settings.base import FamilyMember
 
 FAMILY = "stance scorer"
 Score = Callable[[Sequence[str], Sequence[str]], Float]
 
 
 @dataclass(frozen=True, slots=True)
-class StanceScorer:
+class StanceScorer(FamilyMember):
     """A member of the family ``stance``.
 
     Attributes
@@ -34,8 +34,6 @@ class StanceScorer:
         What the number really is. Tone is how positive the words are, whatever they are about; reports say so.
     """
 
-    name: str
-    params: type[MemberParams]
     score: Score
     measures: Literal["stance", "tone"] = "stance"
 

@@ -18,10 +18,6 @@ from townsquare.core.array_types import Float
 from townsquare.settings.config import MemberParams
 
 
-class Params(MemberParams):
-    """No settings."""
-
-
 @lru_cache(maxsize=1)
 def analyzer() -> SentimentIntensityAnalyzer:
     """Return the analyzer, read once."""
@@ -50,4 +46,4 @@ def score(texts: Sequence[str], propositions: Sequence[str]) -> Float:
     return np.repeat(tone[:, None], len(propositions), axis=1)
 
 
-SCORER = StanceScorer(name="vader", params=Params, score=score, measures="tone")
+SCORER = StanceScorer(name="vader", params=MemberParams, score=score, measures="tone")

@@ -5,7 +5,7 @@ The stance is the mean of the stances of the nearest arguments of the bank, weig
     J = Σ cᵢ^p stanceᵢ / Σ cᵢ^p        over the n arguments with the largest cosines cᵢ, all at or above a least one
 
 A text that resembles none takes no stance. The judge knows every argument that a ``bank`` speaker can say, and so reads
-off how far it goes, as it stands in the file: this tells whether what is said fits the stance, and nothing about
+off how far it goes, as it is in the file: this tells whether what is said fits the stance, and nothing about
 reading. The judge ``embedded`` has not seen them, and seldom gets further than chance.
 """
 

@@ -8,10 +8,6 @@ from townsquare.debate.memory import Memory
 from townsquare.settings.base import MemberParams
 
 
-class Params(MemberParams):
-    """Nothing: uptake and anchoring belong to the agents."""
-
-
 class Engine:
     """The memory of one agent, moved by the claims of messages."""
 
@@ -35,9 +31,9 @@ class Engine:
         return self.memory.take(message.claims, Origin.PEER)
 
 
-def begin(side: Side, context: DebateContext, params: Params) -> Engine:
+def begin(side: Side, context: DebateContext, params: MemberParams) -> Engine:
     """Return an agent with its seeds in memory."""
     return Engine(side, context)
 
 
-DEBATER = Debater("belief_engine", Params, begin, has_records=True)
+DEBATER = Debater("belief_engine", MemberParams, begin, has_records=True)

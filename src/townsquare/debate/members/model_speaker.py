@@ -9,22 +9,16 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
-from typing import Any
 
 from townsquare.core.files import clean
 from townsquare.debate.contract import DebateContext, DialogueLine, Speaker, Turn, Utterance
-from townsquare.models.contract import Asker, Message, Request, needed
+from townsquare.models.contract import Asker, Request, needed, object_schema
 from townsquare.models.prompts.filling import NOTHING, filled, listed, quoted
 from townsquare.settings.base import MemberParams, setting
 
 LONGEST = 1200  # characters
 NO_ANSWER = "(says nothing)"
-_SCHEMA: dict[str, Any] = {
-    "type": "object",
-    "properties": {"content": {"type": "string", "maxLength": LONGEST}},
-    "required": ["content"],
-    "additionalProperties": False,
-}
+_SCHEMA = object_schema(content={"type": "string", "maxLength": LONGEST})
 SIDES = {1: "for", -1: "against"}
 
 
@@ -46,16 +40,7 @@ def say(turn: Turn, context: DebateContext, params: Params, asker: Asker | None 
         evidence=listed(records),
         dialogue="\n".join(quoted_lines(turn.dialogue, turn.side)) or NOTHING,
     )
-    request = Request(
-        purpose="debate_turn",
-        messages=(Message("user", prompt),),
-        schema=_SCHEMA,
-        name="debate_turn",
-        temperature=params.temperature,
-        max_tokens=params.max_tokens,
-        agent=turn.side,
-        step=turn.round,
-    )
+    request = Request.of("debate_turn", prompt, _SCHEMA, agent=turn.side, step=turn.round, **params.model_dump())
     (reply,) = needed(asker).ask([request])
     text = clean(str(reply.value["content"])).strip() if reply.ok else ""
     return Utterance(text, None) if text else Utterance(NO_ANSWER, ())

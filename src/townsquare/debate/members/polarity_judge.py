@@ -20,11 +20,7 @@ from townsquare.debate.contract import StanceJudge
 from townsquare.settings.base import MemberParams
 
 
-class Params(MemberParams):
-    """Nothing to set."""
-
-
-def read(texts: Sequence[str], bank: ArgumentBank, vectors: Vectors, params: Params) -> Float:
+def read(texts: Sequence[str], bank: ArgumentBank, vectors: Vectors, params: MemberParams) -> Float:
     """Return (n,) expected polarities in [-1, 1]; NaN for a text without a word."""
     known = np.flatnonzero(bank.seed)
     seeds = Examples(tuple(bank.text[at] for at in known), tuple(bank.polarity[known].tolist()))
@@ -33,4 +29,4 @@ def read(texts: Sequence[str], bank: ArgumentBank, vectors: Vectors, params: Par
     return np.where(worded, stance, np.nan)
 
 
-JUDGE = StanceJudge("embedded", Params, read)
+JUDGE = StanceJudge("embedded", MemberParams, read)

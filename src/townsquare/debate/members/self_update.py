@@ -33,7 +33,7 @@ from townsquare.debate.contract import (
 )
 from townsquare.debate.members.model_judge import PERCENT, STANCE_SCHEMA
 from townsquare.debate.members.model_speaker import SIDES, quoted_lines
-from townsquare.models.contract import Asker, Message, Request, needed
+from townsquare.models.contract import Asker, Request, needed
 from townsquare.models.prompts.filling import filled, listed, quoted
 from townsquare.settings.base import MemberParams, setting
 
@@ -62,7 +62,7 @@ Revise = Callable[[Revision, DebateContext, Any], float]
 
 @dataclass(slots=True)
 class SelfUpdate:
-    """One agent that says of itself where it stands; with records to look at, or without.
+    """One agent that says of itself where it is; with records to look at, or without.
 
     ``rows`` are those of its claims, ``origins`` where they came from, ``stance`` what it last said of itself.
     """
@@ -126,10 +126,7 @@ def by_model(
         records=listed([f"{SIDES[record.polarity]}: {quoted(record.text)}" for record in asked.retrieved]),
         dialogue="\n".join(lines),
     )
-    request = Request(
-        purpose="self_update", messages=(Message("user", prompt),), schema=STANCE_SCHEMA, name="self_update",
-        max_tokens=64, agent=side, step=context.draws.step,
-    )  # fmt: skip
+    request = Request.of("self_update", prompt, STANCE_SCHEMA, max_tokens=64, agent=side, step=context.draws.step)
     (reply,) = needed(asker).ask([request])
     return int(reply.value["stance"]) / PERCENT if reply.ok else asked.stance
 

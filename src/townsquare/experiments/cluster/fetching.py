@@ -1,4 +1,4 @@
-"""What stands at an address, copied into a folder, where every command takes it."""
+"""What is at an address, copied into a folder, where every command takes it."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def fetch_all(store: ObjectStore, folder: Path, on_file: Callable[[int, int], No
 
 
 def _check_earlier(store: ObjectStore, folder: Path, names: Sequence[str], runs: Sequence[str]) -> None:
-    """Refuse a folder that holds another comparison, or a run that is not as it stands in the store.
+    """Refuse a folder that holds another comparison, or a run that is not as it is in the store.
 
     Before anything is written: runs of one comparison under the manifest of another would look whole.
     """

@@ -105,7 +105,7 @@ def connected(on: str, workers: int | None) -> Iterator[Any]:
     address = nearest() if on == RAY else on
     if address and not _answers(address):
         do = "check that the cluster runs; ray:// needs the port of its client server, 10001 by default"
-        raise SettingError("--on", got=f"{address}, which does not answer", do=do)
+        raise SettingError("--on", got=f"{address}, which does not respond", do=do)
     with in_environment(_variables(address)):
         ray = driver()
         if ray.is_initialized():  # the program that calls us is connected already, and stays so
@@ -140,11 +140,11 @@ def check_made_by(theirs: Mapping[str, str], where: str) -> None:
     for name, version in ours.items():
         if theirs.get(name) != version:
             got = f"{name} {theirs.get(name, 'of unknown version')}"
-            raise WrongVersion(where, got=got, allowed=version, do="install the same version there as here")
+            raise WrongVersion(where, got=got, allowed=version, do="install the same version on all machines")
 
 
 def nearest() -> str:
-    """Return the address of the cluster that the environment names, or that runs here; "" if there is none.
+    """Return the address of the cluster that the environment names, or that runs here; "" if none exists.
 
     One that runs here leaves its address in a file of Ray's temporary folder, into which anybody may write. What comes
     back from a cluster is unpickled, so that whoever runs it could have us run anything: it must be ours, or root's.
@@ -235,7 +235,7 @@ def _check_versions(ray: Any) -> None:
         try:
             theirs = ray.get(reference, timeout=_PROBE)
         except ray.exceptions.RayError as error:
-            raise WrongVersion(where, got=_said(error), do="install the same townsquare there as here") from error
+            raise WrongVersion(where, got=_said(error), do="install the same version on all machines") from error
         check_made_by(theirs, where)
 
 

@@ -111,7 +111,7 @@ class RayPool(Generic[Job, Result]):
 
 
 class _Board:
-    """An actor: how far every job is, and whether all should stop. Should it die, it comes again and is told anew."""
+    """An actor: how far every job is, and whether all should stop. Should it die, it comes again and is told again."""
 
     def __init__(self, jobs: int) -> None:
         self._steps, self._stop = [WAITING] * jobs, False

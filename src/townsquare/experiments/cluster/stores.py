@@ -51,7 +51,7 @@ class ObjectStore:
         return self.url.startswith(_LOCAL)
 
     def holds(self, name: str) -> bool:
-        """Return whether a run stands in a folder there, whole."""
+        """Return whether a run is in a folder there, whole."""
         return any(self.has(f"{name}/{record}") for record in RECORDS)
 
     def has(self, name: str) -> bool:
@@ -67,7 +67,7 @@ class ObjectStore:
         return True
 
     def put(self, folder: Path, name: str) -> None:
-        """Copy the run of a folder there, in place of what stands there; ``RecordError`` if that fails.
+        """Copy the run of a folder there, in place of what is there; ``RecordError`` if that fails.
 
         The file that makes it a run is taken away first and comes last.
         """
@@ -214,7 +214,7 @@ def _fsspec() -> Any:
 def _checked(name: str) -> str:
     """Return a name from a store, unless it would lead out of a folder here."""
     if ".." in name.split("/"):
-        raise RecordError(name, got="a name that leads out of its folder", do="remove it; nothing was copied")
+        raise RecordError(name, got="a path outside its folder", do="remove it; nothing was copied")
     return name
 
 

@@ -2,7 +2,7 @@
 
 For rules that read exposures, the rule itself is executed again on the recorded exposures of that agent and step: its
 stance and confidence before the step, its start, the label weights, likes and novelty are on record, and the trust that
-was read stands in the trail. First with all rows: only if that gives the recorded stance is the answer without one row
+was read is in the trail. First with all rows: only if that gives the recorded stance is the answer without one row
 called exact. For rules in log odds, whose contributions add, the contribution is taken off the recorded sum; what the
 row had archived stays archived. Otherwise the contribution is taken off the stance, and the answer is called a
 subtraction. What would have followed in later steps is not asked: that is another run.

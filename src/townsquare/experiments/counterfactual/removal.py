@@ -10,11 +10,13 @@ import numpy as np
 import polars as pl
 
 from townsquare.analysis.contract import Reads
+from townsquare.analysis.verbs import agent_number
 from townsquare.core.array_types import Int64
 from townsquare.core.enums import PostKind, Veracity
 from townsquare.core.errors import SettingError
+from townsquare.record.run import Run
 
-_ALLOWED = "post=N, author=N, record=N or veracity=false"
+_ALLOWED = "post=N, author=N (or a name), record=N or veracity=false"
 _NUMBERED = ("post", "author", "record")
 _VERACITY = {"true": Veracity.TRUE, "false": Veracity.FALSE}
 
@@ -41,8 +43,8 @@ class Removal:
     veracities: tuple[Veracity, ...] = ()
 
     @classmethod
-    def parse(cls, texts: Sequence[str]) -> Removal:
-        """Read texts such as ``post=12``.
+    def parse(cls, texts: Sequence[str], run: Run | None = None) -> Removal:
+        """Read texts such as ``post=12``; with a run, authors can be given by name.
 
         Raises
         ------
@@ -55,6 +57,8 @@ class Removal:
         removal = cls()
         for text in texts:
             kind, _, value = (part.strip() for part in text.partition("="))
+            if kind == "author" and value and run is not None:
+                value = str(agent_number(run, value, "--without author"))
             if kind in _NUMBERED and re.fullmatch(r"\d{1,9}", value):
                 name = f"{kind}s"
                 removal = replace(removal, **{name: (*getattr(removal, name), int(value))})

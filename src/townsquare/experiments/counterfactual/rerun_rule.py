@@ -16,6 +16,7 @@ import polars as pl
 
 from townsquare.analysis.beliefs import names, person_beliefs
 from townsquare.core import schema
+from townsquare.core.documents import bundled_labels
 from townsquare.core.draws import Draws, Stage
 from townsquare.core.frames import ORDERED, collected
 from townsquare.core.schema import NONE
@@ -33,10 +34,7 @@ from townsquare.simulation.scenario_copy import recorded_scenario
 from townsquare.simulation.step import Setup, begin
 from townsquare.simulation.world import World
 
-HELD_FIXED = (
-    "The belief rule was executed again on the recorded exposures without the removed rows. The result is exact for "
-    "the rule. What people saw, did and wrote is held fixed, although it could have differed without the removed rows."
-)
+HELD_FIXED: str = bundled_labels("counterfactuals")["rule"]
 _KEPT = ("texts", "agents", "follows", "posts", "post_stances", "claims", "near_duplicates")
 """Tables of the record that the stages of belief look back at."""
 _KEY = ["step", "agent", "proposition"]

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
+from townsquare.core.documents import bundled_labels
 from townsquare.core.enums import PostKind
 from townsquare.core.errors import SettingError
 from townsquare.experiments.counterfactual.removal import Exclusion, Removal
@@ -19,10 +20,7 @@ from townsquare.scenario.contents import Scenario
 from townsquare.settings.resolve import Settings
 from townsquare.simulation.arrivals import Arrivals
 
-FREE_TO_CHANGE = (
-    "The run was made again without them, with the same draws: feeds, actions and beliefs differ where that follows. "
-    "One pair of runs shows one course of events; with more seeds there is an interval."
-)
+FREE_TO_CHANGE: str = bundled_labels("counterfactuals")["run"]
 
 
 def leave_out_of(run: Run, removal: Removal, settings: Settings, scenario: Scenario) -> dict[str, list[Any]]:
@@ -49,7 +47,7 @@ def leave_out_of(run: Run, removal: Removal, settings: Settings, scenario: Scena
             "--without record",
             got=f"record {removal.records[0]}",
             allowed="posts, authors and veracities, with --run",
-            do="leave out --run: by the rule alone it can be told",
+            do="leave out --run: the rule alone can answer this",
         )
     gone = settings.config.leave_out
     rows = _rows_of_scenario(run, removal, Arrivals.plan(settings, scenario))
@@ -69,7 +67,7 @@ def _rows_of_scenario(run: Run, removal: Removal, arrivals: Arrivals) -> list[in
     if written.size:
         raise SettingError(
             "--without post",
-            got=f"{int(written[0])}, which was written in the course of the run",
+            got=f"{int(written[0])}, a post written during the run",
             allowed="an injected post, with --run",
             do="leave out --run, or name its author",
         )

@@ -5,7 +5,7 @@ A CSV has one row per received message, in order, with the columns
     participant, conversation, proposition, initial, final, author,
     side, strength, text, tie, author_group, reading, topic, option, control, group
 
-of which those of the first line are needed. ``initial`` and ``final`` stand in any row of a trajectory, ``reading`` is
+of which those of the first line are needed. ``initial`` and ``final`` are in any row of a trajectory, ``reading`` is
 what the person held after the message; ``tie`` says how strongly the person is tied to the author, and ``group`` and
 ``author_group`` who is like whom. JSON lines may have the same form, or one object a trajectory with ``messages``
 (objects of author, side, strength, text, tie, author_group) and ``readings`` (objects of after, stance). Messages whose
@@ -22,7 +22,7 @@ from pathlib import Path
 
 from townsquare.core.cells import STANCE, Column, Sheet, is_filled, is_true, names, numbers, read_columns, texts
 from townsquare.core.errors import DataError
-from townsquare.core.tabular import Record, Records, columns_of, read_table, spread
+from townsquare.core.tabular import Record, read_table, records_of
 from townsquare.humans.checked import MOST_CHARACTERS, each
 from townsquare.humans.trajectories import WORDS, Message, Reading, Row
 
@@ -102,7 +102,9 @@ def _same(sheet: Sheet, block: Sequence[Record], column: str) -> float:
         stance = sheet.cell(record, column)
         if not math.isnan(agreed) and not math.isnan(stance) and stance != agreed:
             allowed = f"{agreed:g}, as in the rows before"
-            raise DataError(record.where(column), got=f"{stance:g}", allowed=allowed, do="a trajectory has one of each")
+            raise DataError(
+                record.where(column), got=f"{stance:g}", allowed=allowed, do="give each trajectory one of each"
+            )
         agreed = agreed if math.isnan(stance) else stance
     return float(agreed)
 
@@ -132,10 +134,6 @@ def _objects(record: Record, field: str, columns: Sequence[Column]) -> Sheet:
     items = [] if value is None else value
     if not isinstance(items, list):
         raise DataError(record.where(field), got=type(value).__name__, allowed="a list of objects")
-    inner = []
-    for number, item in enumerate(items, 1):
-        location = f"{record.location}, {field} {number}"
-        if not isinstance(item, dict):
-            raise DataError(location, got=type(item).__name__, allowed="an object")
-        inner.append(Record(location, spread(location, item), "field"))
-    return read_columns(Records(f"{record.location}, {field}", columns_of(inner), inner), columns)
+    where = f"{record.location}, {field}"
+    named = ((f"{where} {number}", item) for number, item in enumerate(items, 1))
+    return read_columns(records_of(where, named, "field"), columns)

@@ -10,9 +10,8 @@ import numpy as np
 
 from townsquare.core.array_types import Bool, Float
 from townsquare.humans.fit.alignment import WEAK, Thresholds, groups_of
-from townsquare.humans.fit.baselines import BASELINES, apply_baselines, fit_baselines
-from townsquare.humans.fit.fit import RULE, HeldOut, Setup, choose
-from townsquare.humans.fit.predict import predict_cell
+from townsquare.humans.fit.baselines import BASELINES
+from townsquare.humans.fit.fit import RULE, HeldOut, Setup, choose, fit_rows, predict_all
 from townsquare.humans.fit.replayed import Spans
 from townsquare.humans.fit.scores import Interval, t_interval
 
@@ -74,15 +73,10 @@ def group_rows(
 def _held_out(spans: Spans, setup: Setup, square: Float, held_out: HeldOut, member: Bool) -> dict[str, Float]:
     """Predict members by rule and baselines fitted to other folds; by the profile for all, or NaN, without others."""
     own = {RULE: held_out.predicted[RULE].copy(), **{name: np.full(member.size, math.nan) for name in BASELINES}}
-    for number, chosen in enumerate(held_out.chosen):
+    for number in range(len(held_out.chosen)):
         train, test = member & (held_out.fold != number), member & (held_out.fold == number)
-        if not test.any():
-            continue
-        x, y = choose(spans, setup, square, train) if train.any() else chosen
-        own[RULE][test] = predict_cell(spans.rows, setup.grid, setup.margin, x, y)[test]
-        if train.any():
-            fitted = fit_baselines(spans, train, setup.margin, continuous=setup.continuous)
-            for name, values in apply_baselines(spans, fitted, setup.margin).items():
+        if train.any() and test.any():
+            for name, values in predict_all(spans, setup, *fit_rows(spans, setup, square, train)).items():
                 own[name][test] = values[test]
     return own
 

@@ -85,6 +85,17 @@ def refine(spans: Spans, setup: Setup, rows: Bool, start: tuple[float, float]) -
     return (float(result.x[0]), float(result.x[1])) if result.fun <= loss(first) else start
 
 
+def fit_rows(spans: Spans, setup: Setup, square: Float, rows: Bool) -> tuple[tuple[float, float], Baselines]:
+    """Return x and y, and the numbers of the baselines, fitted to some stretches."""
+    return choose(spans, setup, square, rows), fit_baselines(spans, rows, setup.margin, continuous=setup.continuous)
+
+
+def predict_all(spans: Spans, setup: Setup, point: tuple[float, float], baselines: Baselines) -> dict[str, Float]:
+    """Return (k,) final stances by method: by the rule, and by each baseline."""
+    predicted = predict_cell(spans.rows, setup.grid, setup.margin, *point)
+    return {RULE: predicted, **apply_baselines(spans, baselines, setup.margin)}
+
+
 def hold_out(spans: Spans, setup: Setup, fold: Int64, square: Float) -> HeldOut:
     """Fit rule and baselines without each fold in turn, and say what they make of it.
 
@@ -102,12 +113,9 @@ def hold_out(spans: Spans, setup: Setup, fold: Int64, square: Float) -> HeldOut:
     predicted: dict[str, Float] = {}
     for k in range(int(fold.max()) + 1):
         held_out = fold == k
-        x, y = choose(spans, setup, square, ~held_out)
-        fitted = fit_baselines(spans, ~held_out, setup.margin, continuous=setup.continuous)
-        chosen.append((x, y))
+        point, fitted = fit_rows(spans, setup, square, ~held_out)
+        chosen.append(point)
         baselines.append(fitted)
-        predictions = {RULE: predict_cell(spans.rows, setup.grid, setup.margin, x, y)}
-        predictions |= apply_baselines(spans, fitted, setup.margin)
-        for name, values in predictions.items():
+        for name, values in predict_all(spans, setup, point, fitted).items():
             predicted.setdefault(name, np.empty(spans.final.size))[held_out] = values[held_out]
     return HeldOut(fold, tuple(chosen), tuple(baselines), predicted)

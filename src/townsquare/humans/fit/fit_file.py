@@ -11,12 +11,12 @@ from pydantic import Field
 from townsquare.beliefs.grids import grid_of
 from townsquare.core.documents import read_json
 from townsquare.core.errors import DataError
-from townsquare.humans.fit.baselines import Baselines, apply_baselines
+from townsquare.humans.fit.baselines import Baselines
 from townsquare.humans.fit.by_group import ALL
-from townsquare.humans.fit.fit import RULE
+from townsquare.humans.fit.fit import RULE, Setup, predict_all
 from townsquare.humans.fit.options import FitOptions
 from townsquare.humans.fit.pooling import NEW
-from townsquare.humans.fit.predict import predict_cell, predict_grid
+from townsquare.humans.fit.predict import predict_grid
 from townsquare.humans.fit.prepared import prepare
 from townsquare.humans.fit.scores import Scored, score_all
 from townsquare.humans.fit.study import Study
@@ -106,7 +106,7 @@ def read_fit(path: Path) -> SavedFit:
     grid = grid_of(fit.options.rule)
     if len(fit.population) != len(grid.x) * len(grid.y):
         cells = len(grid.x) * len(grid.y)
-        raise DataError(f"{file}, population", got=f"{len(fit.population)} shares", allowed=f"{cells}, one a cell")
+        raise DataError(f"{file}, population", got=f"{len(fit.population)} shares", allowed=f"{cells}, one per cell")
     return fit
 
 
@@ -119,11 +119,8 @@ def apply_fit(fit: SavedFit, data: Trajectories) -> Scored:
         Too few people, or messages that cannot be judged as they were for the fit.
     """
     ready = prepare(data, fit.options)
-    spans, margin, grid = ready.spans, fit.options.evidence.stance_margin, grid_of(fit.options.rule)
-    predictions = {
-        RULE: predict_cell(spans.rows, grid, margin, fit.point.x, fit.point.y),
-        **apply_baselines(spans, fit.baselines, margin),
-        NEW: predict_grid(spans.rows, grid, margin) @ np.array(fit.population),
-    }
+    spans, setup = ready.spans, Setup(grid_of(fit.options.rule), fit.options.evidence.stance_margin)
+    predictions = predict_all(spans, setup, (fit.point.x, fit.point.y), fit.baselines)
+    predictions[NEW] = predict_grid(spans.rows, setup.grid, setup.margin) @ np.array(fit.population)
     nothing = np.zeros(spans.final.size, np.int64)
     return score_all(spans.final, predictions, nothing, ready.group, RULE, fit.options.seed)

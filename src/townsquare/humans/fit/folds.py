@@ -54,7 +54,7 @@ def folds_by(names: Sequence[str], kind: str, where: str, seed: int = SEED, fold
     if len(sizes) < 2:
         other = "group" if kind == "topic" else "topic"
         got, do = f"one {kind} in all trajectories", f"give --folds {other}"
-        raise DataError(where, got=got, allowed="at least two, as some must be held out", do=do)
+        raise DataError(where, got=got, allowed="at least two, because some are held out", do=do)
     load = [0] * min(folds, len(sizes))
     fold: dict[str, int] = {}
     for name in sorted(sizes, key=lambda name: (chain(seed, text_key(name)), name)):

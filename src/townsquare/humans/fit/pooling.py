@@ -116,7 +116,7 @@ def predict_new(predicted: Float, population: Population) -> Float:
 def predict_next(predicted: Float, square: Float, person: Int64, population: Population) -> tuple[Float, Bool]:
     """Return each stretch's expectation from the person's earlier ones, and whether there were any; (k,) each.
 
-    Rows of one person stand in order.
+    Rows of one person are in order.
     """
     out = np.empty(person.size)
     known = np.zeros(person.size, np.bool_)
@@ -153,7 +153,7 @@ def people_of(square: Float, person: Int64, names: tuple[str, ...], grid: Grid, 
 
 
 def _summary(weight: Float, values: tuple[float, ...]) -> tuple[float, float, float]:
-    """Return posterior mean, and the values between which 95 % lies."""
+    """Return posterior mean, and the values between which 95% lies."""
     up = np.cumsum(weight)
     low = values[int(np.searchsorted(up, 0.025))]
     high = values[min(int(np.searchsorted(up, 0.975)), len(values) - 1)]

@@ -26,7 +26,7 @@ def predict(rows: Replayed, grid: Grid, margin: float, x: Float, y: Float) -> Fl
     rows : Replayed
         n starts with their events.
     grid : Grid
-        The rule and what its numbers are called; its other settings stand at their defaults.
+        The rule and what its numbers are called; its other settings are at their defaults.
     margin : float
         ε: starting stances are clipped to ±(1 − ε) before log odds are taken; rules without the setting
         ``stance_margin`` do not use it.

@@ -46,7 +46,7 @@ class Prepared(NamedTuple):
     choice : EvidenceChoice
         With everything filled in that the data decided.
     floor : NoiseFloor
-        Of the controls; n = 0 where there are none.
+        Of the controls; n = 0 if none exist.
     """
 
     people: Trajectories

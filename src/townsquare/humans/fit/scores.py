@@ -7,16 +7,16 @@ from collections.abc import Mapping
 from typing import NamedTuple
 
 import numpy as np
-from scipy import stats
 
 from townsquare.core.array_types import Float, Int64
+from townsquare.experiments.paired import t_interval as mean_with_interval
 
 RESAMPLES = 2_000
 LEVEL = 0.95
 
 
 class Interval(NamedTuple):
-    """A mean or an estimate with its 95 % interval; NaN where there is none."""
+    """A mean or an estimate with its 95% interval; NaN if none exists."""
 
     value: float
     low: float
@@ -114,14 +114,14 @@ def resampled(n: int, seed: int, resamples: int = RESAMPLES) -> Float:
 
 
 def bootstrap(square: Float, group: Int64, seed: int, resamples: int = RESAMPLES) -> Float:
-    """Return (resamples, m) RMSE of m methods when conversations are drawn anew with replacement."""
+    """Return (resamples, m) RMSE of m methods when conversations are drawn again with replacement."""
     sums, counts = sums_by(square, group)
     weights = resampled(counts.size, seed, resamples)
     return np.asarray(np.sqrt((weights @ sums) / (weights @ counts)[:, None]))
 
 
 def percentiles(drawn: Float) -> tuple[float, float]:
-    """Return the 95 % percentile interval of what a bootstrap drew."""
+    """Return the 95% percentile interval of what a bootstrap drew."""
     low, high = np.percentile(drawn, [100 * (1 - LEVEL) / 2, 100 * (1 + LEVEL) / 2])
     return float(low), float(high)
 
@@ -133,11 +133,7 @@ def t_interval(values: Float) -> Interval:
     >>> [round(number, 3) for number in interval]
     [0.364, 0.35, 0.378]
     """
-    mean = float(np.mean(values))
-    if values.size < 2:
-        return Interval(mean, math.nan, math.nan)
-    half = float(stats.t.ppf((1 + LEVEL) / 2, values.size - 1)) * float(np.std(values, ddof=1)) / math.sqrt(values.size)
-    return Interval(mean, mean - half, mean + half)
+    return Interval(*mean_with_interval(values)[:3])
 
 
 def sign_accuracy(final: Float, predicted: Float) -> float:

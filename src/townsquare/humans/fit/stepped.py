@@ -1,7 +1,7 @@
 """Replay people by a rule's own ``step``, one message per step, as a run would show it.
 
 Each message is new, of label weight 1, without likes, and comes from an author whom the person met in this data alone;
-own posts are left out. What an author holds is not known: the stance of the message stands for it. A record that came
+own posts are left out. What an author holds is not known: the stance of the message represents it. A record that came
 in an earlier stretch and ceases to count in this one is a record of the opposite polarity, from an author never met:
 what it was worth is not known here. Draws are by the person's place.
 """
@@ -170,7 +170,7 @@ class _Received(NamedTuple):
 
 
 def _authors(event: Int64, rows: Replayed, needs: frozenset[str]) -> Authors:
-    """Return what is known of the authors of events; the stance of the message stands for that of its author."""
+    """Return what is known of the authors of events; the stance of the message represents that of its author."""
     columns: dict[str, npt.NDArray[np.generic]] = {}
     if "authors" in needs:
         columns["stance"] = rows.shown[event]

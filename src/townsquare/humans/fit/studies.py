@@ -2,17 +2,71 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import closing
+from pathlib import Path
+from typing import Any
 
 from townsquare.beliefs.grids import grid_of
+from townsquare.core.arguments import checked
 from townsquare.core.errors import SettingError
 from townsquare.experiments.cluster.ray_cluster import HERE, checked_place
 from townsquare.experiments.cluster.ray_pool import RayPool
 from townsquare.experiments.workers import Report
 from townsquare.humans.fit.options import FitOptions
 from townsquare.humans.fit.study import Study, study
+from townsquare.humans.read import read_humans
 from townsquare.humans.trajectories import Trajectories
+from townsquare.settings.problems import Problem, raise_all
+from townsquare.settings.resolve import check_model
+
+
+@checked
+def fit(
+    data: Path | str,
+    *,
+    rule: str = "log_odds",
+    options: Mapping[str, Any] | None = None,
+    form: str = "",
+    mapping: Path | str = "",
+    skip_bad: bool = False,
+) -> Study:
+    """Fit the two parameters of a belief rule to human data, and evaluate it on held-out folds.
+
+    Parameters
+    ----------
+    data : Path or str
+        A folder or file of human data; see docs/humans.md.
+    rule : str
+        A registered rule with a grid on two of its settings.
+    options : mapping, optional
+        Fields of :class:`townsquare.humans.fit.options.FitOptions`, such as ``{"n_folds": 5, "by": "step"}``.
+    form : str
+        ``persuasiontrace``, ``nyu``, ``delidata`` or ``plain``; default: detected.
+    mapping : Path or str
+        YAML that maps the columns, or ``debate``.
+    skip_bad : bool
+        Leave out rows that are wrong.
+
+    Returns
+    -------
+    Study
+        Errors of the rule and of its baselines, fitted parameters with intervals, groups and people.
+
+    Raises
+    ------
+    DataError
+        The data cannot be read, with file and row.
+    SettingError, UnknownName
+        An option is wrong, or there is no such rule.
+    """
+    problems: list[Problem] = []
+    wanted = check_model(FitOptions, {"rule": rule, **(options or {})}, (), problems, alone=True)
+    raise_all(problems, {})
+    assert wanted is not None
+    grid_of(wanted.rule)
+    people = read_humans(Path(data), form=form, mapping=str(mapping), skip_bad=skip_bad)
+    return studies(people, [wanted])[0]
 
 
 def studies(

@@ -8,9 +8,9 @@ import numpy as np
 
 from townsquare.beliefs.grids import grid_of
 from townsquare.core.array_types import Float
-from townsquare.humans.fit.baselines import Baselines, fit_baselines
+from townsquare.humans.fit.baselines import Baselines
 from townsquare.humans.fit.by_group import GroupRow, Robustness, group_rows, robustness
-from townsquare.humans.fit.fit import RULE, HeldOut, Setup, choose, hold_out
+from townsquare.humans.fit.fit import RULE, HeldOut, Setup, fit_rows, hold_out
 from townsquare.humans.fit.folds import KINDS, fold_of
 from townsquare.humans.fit.options import FitOptions
 from townsquare.humans.fit.pooling import PooledFit, fit_people
@@ -65,12 +65,6 @@ class Study(NamedTuple):
     robust: list[Robustness]
     people: PooledFit
 
-    @property
-    def rmse_of_cells(self) -> Float:
-        """Return (X, Y) RMSE of every cell over all stretches."""
-        square = (self.predicted - self.ready.spans.final[:, None]) ** 2
-        return np.asarray(np.sqrt(square.mean(axis=0)).reshape(self.setup.grid.shape))
-
 
 def study(data: Trajectories, options: FitOptions) -> Study:
     """Fit a rule to human data, hold folds out, and compare with every baseline.
@@ -95,13 +89,12 @@ def study(data: Trajectories, options: FitOptions) -> Study:
     held_out = hold_out(spans, setup, fold, square)
     people = fit_people(ready, grid, predicted, square, held_out, options.seed)
     scored = score_all(spans.final, {**held_out.predicted, **people.predicted}, fold, ready.group, RULE, options.seed)
-    point = choose(spans, setup, square, everyone)
+    point, baselines = fit_rows(spans, setup, square, everyone)
     rows, predictions = group_rows(spans, setup, square, held_out, options.thresholds)
     if options.continuous:
         certainty = beyond_grid(spans, setup, point, ready.group, options.seed)
     else:
         certainty = on_grid(square, ready.group, grid, options.seed)
-    baselines = fit_baselines(spans, everyone, setup.margin, continuous=options.continuous)
     robust = _robust(ready, setup, options, square, held_out, predictions)
     fitted = (predicted, held_out, scored, point, certainty, baselines)
     return Study(options, ready, setup, *fitted, rows, robust, people)

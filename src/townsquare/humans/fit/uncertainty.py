@@ -1,6 +1,6 @@
 """How well the data identify the two fitted parameters: intervals, and a warning where they are not separable.
 
-On the grid: conversations are drawn anew with replacement and the best cell is taken each time. Beyond the grid: the
+On the grid: conversations are drawn again with replacement and the best cell is taken each time. Beyond the grid: the
 curvature of the squared error at the optimum, with errors that may go together within a conversation (a sandwich
 estimate; Liang and Zeger 1986, *Biometrika* 73:13).
 """

@@ -30,7 +30,7 @@ class ArgumentTable:
     side : (n,) float64
         +1 for the topic, -1 against it, 0 where the text holds no argument on it, NaN where the file does not say.
     quality : (n,) float64
-        Rating, more is better; NaN where there is none.
+        Rating, more is better; NaN if none exists.
     columns : dict of str to str
         Which column of the file was read as what.
     """

@@ -24,7 +24,7 @@ class Verdicts(NamedTuple):
     claims : (n,) float64
         Claims found in each; NaN where extraction was not tried.
     strongest : (n,) float64
-        Polarity of the strongest claim; NaN where there is none.
+        Polarity of the strongest claim; NaN if none exists.
     polarity : (n,) float64
         Polarity of the whole text taken as one argument; NaN where it was not judged.
     strength : (n,) float64
@@ -129,8 +129,6 @@ def pearson(first: Float, second: Float) -> float:
 def spearman(first: Float, second: Float) -> float:
     """Return Spearman's rho: Pearson's r of ranks, equal values sharing theirs."""
     both = np.isfinite(first) & np.isfinite(second)
-    if both.sum() < FEWEST:
-        return math.nan
     return pearson(np.asarray(rankdata(first[both])), np.asarray(rankdata(second[both])))
 
 

@@ -67,7 +67,7 @@ class Level(NamedTuple):
 
     @property
     def recall(self) -> float:
-        """Return share of the paraphrases that reach the threshold; NaN if there are none."""
+        """Return share of the paraphrases that reach the threshold; NaN if none exist."""
         return self.right / self.paraphrases if self.paraphrases else float("nan")
 
     def f(self, beta: float) -> float:

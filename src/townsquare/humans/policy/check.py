@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -11,7 +11,7 @@ from townsquare.core.array_types import Bool, Float
 from townsquare.humans.policy.content import covariates_of
 from townsquare.humans.policy.data import Panel
 from townsquare.humans.policy.folds import Rows, splits
-from townsquare.humans.policy.measures import MEASURES, Measure
+from townsquare.humans.policy.measures import MEASURES
 from townsquare.humans.policy.settings import params_of, population_of
 from townsquare.humans.policy.views import simulated
 from townsquare.settings.config import Population
@@ -26,6 +26,10 @@ _INTERVAL = (0.025, 0.975)
 _FEW = 2_000  # agents that a held-out fit is simulated with, ten of them a repeat
 
 
+Values = Mapping[str, Float]
+"""Every measure of one set, by name."""
+
+
 class Compared(NamedTuple):
     """One measure of one set of agents against people.
 
@@ -36,7 +40,7 @@ class Compared(NamedTuple):
     apart : float
         How far it is from all people; for ``other people`` NaN, as they are a half of the same.
     low, high : float
-        95 % interval of ``apart``: people, and agents made of them, drawn again with replacement.
+        95% interval of ``apart``: people, and agents made of them, drawn again with replacement.
     half : float
         Mean of ``apart`` against random halves of the people, which is what other people can be compared on.
     closer : float
@@ -87,63 +91,60 @@ def check_policy_against(
         sets[AGENTS] = panel.agents
     redrawn = list(np.random.default_rng(seed).integers(0, panel.n, (draws, panel.n)))
     pairs = _halves(panel.n, halves, seed)
-    apart = {name: _distances(panel, did, redrawn, paired=name == AGENTS) for name, did in sets.items()}
-    half = {name: _distances(panel, did, [a for a, _ in pairs], paired=name == AGENTS) for name, did in sets.items()}
+    values = {name: _values(panel, did) for name, did in sets.items()}
+    people = _values(panel, panel.did)
+
+    def drawn(name: str, draws: Sequence[Rows]) -> dict[str, Float]:
+        """Return distances to some of the people, once a draw; agents made of people go with them."""
+        made = ((_values(panel, sets[name][rows]) if name == AGENTS else values[name], rows) for rows in draws)
+        return _distances(panel, made)
+
+    apart = {name: drawn(name, redrawn) for name in sets}
+    half = {name: drawn(name, [first for first, _ in pairs]) for name in sets}
     agents = apart.get(AGENTS, {})
     compared = {
         name: {
-            m.name: _compared(panel, did, m, apart[name][m.name], half[name][m.name], agents.get(m.name))
+            m.name: _summed(
+                _number(own[m.name]), m.apart(own[m.name], people[m.name]), apart[name][m.name],
+                float(half[name][m.name].mean()), agents.get(m.name), _INTERVAL,
+            )
             for m in MEASURES
         }
-        for name, did in sets.items()
-    }
+        for name, own in values.items()
+    }  # fmt: skip
     if held_out:
         for name, times, posts_too in ((PEOPLE_OUT, 4 * repeats, False), (BOTH_OUT, repeats, True)):
-            folded = _held_out(panel, times, seed, posts_too=posts_too)
-            compared[name] = _spread(panel, folded, [did for did, _ in folded], (0.0, 1.0))
+            folded = [(_values(panel, did), rows) for did, rows in _held_out(panel, times, seed, posts_too=posts_too)]
+            compared[name] = _spread(panel, folded, [own for own, _ in folded], (0.0, 1.0))
     # One half of the people against the other: what nobody who acts alike by chance can beat.
-    others = [(panel.did[b], a) for a, b in pairs]
-    compared[OTHERS] = _spread(panel, others, [panel.did], _INTERVAL)
-    people = {m.name: _alone(m, panel.did, panel.false) for m in MEASURES}
-    mixes = {name: _mix_of(did) for name, did in sets.items()}
+    others = [(_values(panel, panel.did[b]), a) for a, b in pairs]
+    compared[OTHERS] = _spread(panel, others, [people], _INTERVAL)
+    mixes = {name: tuple(own["mix"].tolist()) for name, own in values.items()}
+    alone = {name: _number(value) for name, value in people.items()}
     counts = panel.n, len(panel.posts), int(panel.did.sum())
-    return PolicyReport(people, _mix_of(panel.did), mixes, compared, *counts, _notices(panel))
+    return PolicyReport(alone, tuple(people["mix"].tolist()), mixes, compared, *counts, _notices(panel))
 
 
-def _alone(measure: Measure, did: Bool, false: Float) -> float:
-    value = measure.of(did, false)
+def _values(panel: Panel, did: Bool) -> Values:
+    return {m.name: m.of(did, panel.false) for m in MEASURES}
+
+
+def _number(value: Float) -> float:
+    """Return a measure that is one number; NaN for the mix and for ranks."""
     return float(value) if value.ndim == 0 else np.nan
 
 
-def _mix_of(did: Bool) -> tuple[float, ...]:
-    return tuple(float(x) for x in MEASURES[0].of(did, np.zeros(did.shape[1])))
-
-
-def _distance(measure: Measure, agents: Bool, people: Bool, false: Float) -> float:
-    return measure.apart(measure.of(agents, false), measure.of(people, false))
-
-
-def _distances(panel: Panel, did: Bool, drawn: Sequence[Rows], *, paired: bool) -> dict[str, Float]:
-    """Return distances to some of the people, once a draw; agents made of people go with them, simulated ones stay."""
-    out = {m.name: np.empty(len(drawn)) for m in MEASURES}
-    fixed = {m.name: m.of(did, panel.false) for m in MEASURES}
-    for k, rows in enumerate(drawn):
-        people = panel.did[rows]
-        for m in MEASURES:
-            own = m.of(did[rows], panel.false) if paired else fixed[m.name]
-            out[m.name][k] = m.apart(own, m.of(people, panel.false))
-    return out
+def _distances(panel: Panel, pairs: Iterable[tuple[Values, Rows]]) -> dict[str, Float]:
+    """Return distances of sets to some of the people each, (k,) a measure."""
+    compared = ((own, _values(panel, panel.did[rows])) for own, rows in pairs)
+    apart = [[m.apart(own[m.name], theirs[m.name]) for m in MEASURES] for own, theirs in compared]
+    return dict(zip((m.name for m in MEASURES), np.array(apart).T, strict=True))
 
 
 def _halves(n: int, times: int, seed: int) -> list[tuple[Rows, Rows]]:
     draw = np.random.default_rng(seed)
     orders = [draw.permutation(n) for _ in range(times)]
     return [(order[: n // 2], order[n // 2 :]) for order in orders]
-
-
-def _compared(panel: Panel, did: Bool, measure: Measure, apart: Float, half: Float, agents: Float | None) -> Compared:
-    value, now = _alone(measure, did, panel.false), _distance(measure, did, panel.did, panel.false)
-    return _summed(value, now, apart, float(half.mean()), agents, _INTERVAL)
 
 
 def _summed(
@@ -156,20 +157,18 @@ def _summed(
 
 
 def _spread(
-    panel: Panel, pairs: Sequence[tuple[Bool, Rows]], alone: Sequence[Bool], ends: tuple[float, float]
+    panel: Panel, pairs: Sequence[tuple[Values, Rows]], alone: Sequence[Values], ends: tuple[float, float]
 ) -> dict[str, Compared]:
     """Summarize distances of several sets to some people each, by quantiles ``ends``, and the value of ``alone``.
 
     ``closer`` is the share of pairs in which gpt-4o's agents of those people are further.
     """
+    made = panel.agents
+    theirs = {} if made is None else _distances(panel, ((_values(panel, made[rows]), rows) for _, rows in pairs))
     out = {}
-    for m in MEASURES:
-        apart = np.array([_distance(m, did, panel.did[rows], panel.false) for did, rows in pairs])
-        theirs = None
-        if panel.agents is not None:
-            theirs = np.array([_distance(m, panel.agents[rows], panel.did[rows], panel.false) for _, rows in pairs])
-        value = float(np.mean([_alone(m, did, panel.false) for did in alone]))
-        out[m.name] = _summed(value, np.nan, apart, float(apart.mean()), theirs, ends)
+    for name, apart in _distances(panel, pairs).items():
+        value = float(np.mean([_number(values[name]) for values in alone]))
+        out[name] = _summed(value, np.nan, apart, float(apart.mean()), theirs.get(name), ends)
     return out
 
 

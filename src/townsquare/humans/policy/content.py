@@ -87,7 +87,7 @@ def covariates_of(panel: Panel) -> Covariates:
 
 
 def _labels(panel: Panel, params: Params) -> Float:
-    """Return what the verdict shown with each post adds, or the lack of one beside a post that has one, (J, 4)."""
+    """Return what the verdict shown with each post adds, or the lack of one next to a post that has one, (J, 4)."""
     has = panel.verdict != Verdict.NONE
     other = (np.bincount(panel.feed, has) > 0)[panel.feed] & ~has
     out = np.zeros((len(panel.posts), len(KINDS)))

@@ -37,9 +37,9 @@ class PolicyFit(NamedTuple):
     tried : tuple of Tried
         Every penalty of ``PENALTIES``, or the one that was asked for.
     loss_of_means : float
-        Held-out deviance of one rate for each kind, whatever the post.
+        Held-out deviance of one rate for each kind, regardless of the post.
     intervals : mapping of str to (low, high)
-        95 % of each coefficient of the content, people and posts drawn again; how people differ is held.
+        95% of each coefficient of the content, people and posts drawn again; how people differ is held.
     n, posts, actions : int
     left_out : tuple of str
     """
@@ -76,7 +76,7 @@ def fit_to(panel: Panel, *, penalty: float | None = None, repeats: int = 2, seed
     never = [kind.name.lower() for k, kind in enumerate(KINDS) if not panel.did[:, :, k].any()]
     if never:
         allowed = "each of like, share, comment, add-note"
-        raise DataError("fit-policy", got=f"nobody who did {never[0]}", allowed=allowed)
+        raise DataError("fit-policy", got=f"no person with the action {never[0]}", allowed=allowed)
     posts = covariates_of(panel)
     penalties = PENALTIES if penalty is None else (penalty,)
     every = list(splits(panel, posts, penalties, repeats=repeats, seed=seed))

@@ -3,7 +3,7 @@
 Sources: the edges of the five and the four bands are SimSwarm's (seeds, ``simswarm-belief-formulation``, last
 paragraph); the ten bins are the stance-intensity instruction of the Belief Engine (seeds, ``belief-engine``,
 "Compose response"), which gives no edges: equal widths are our choice. The words are
-our own and stand in ``data/bands.yaml``.
+our own and are in ``data/bands.yaml``.
 """
 
 from __future__ import annotations

@@ -59,5 +59,5 @@ def quoted(value: Any) -> str:
 
 
 def listed(lines: list[str]) -> str:
-    """Return lines as a list for a prompt; :data:`NOTHING` if there are none."""
+    """Return lines as a list for a prompt; :data:`NOTHING` if none exist."""
     return "\n".join(f"- {' '.join(line.split())}" for line in lines) if lines else NOTHING

@@ -9,6 +9,7 @@ from pathlib import Path
 import numpy as np
 
 from townsquare.core.text_table import Table
+from townsquare.core.words import count, printable
 from townsquare.debate.measures import Estimate, steps_between
 from townsquare.debate.results import DebateArm, DebateResults
 from townsquare.debate.settings import PRO
@@ -17,7 +18,6 @@ from townsquare.pages.debates.tables import arms_table, cross_table, starts_tabl
 from townsquare.pages.debates.transcript import write_transcript
 from townsquare.pages.report.page import Page
 from townsquare.pages.report.section import Section
-from townsquare.pages.report.words import count, printable
 
 REPORT = "report.html"
 MOST_PANELS = 60
@@ -26,7 +26,7 @@ MOST_JUDGED = 12
 
 
 def write_pages(results: DebateResults) -> Path:
-    """Write ``report.html``, and the transcript of each arm beside its trials; the path of the report.
+    """Write ``report.html``, and the transcript of each arm next to its trials; the path of the report.
 
     Raises
     ------

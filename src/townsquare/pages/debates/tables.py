@@ -6,25 +6,14 @@ import math
 from collections.abc import Sequence
 from functools import partial
 
+from townsquare.core.documents import bundled_labels
 from townsquare.core.text_table import Table, table
+from townsquare.core.words import number, percent, signed_three
 from townsquare.debate.measures import Estimate
 from townsquare.debate.results import DebateArm, DebateResults
 from townsquare.debate.settings import ALIASES
-from townsquare.pages.report.words import number, percent, signed_three
 
-TITLES = {
-    "initial": "initial stance",
-    "final": "final stance",
-    "shift": "shift",
-    "final_pro": "final stance, pro",
-    "final_con": "final stance, con",
-    "initial_gap": "initial gap",
-    "final_gap": "final gap",
-    "gap_reduction": "gap reduction (convergence)",
-    "absolute_shift": "mean absolute shift",
-    "center_shift": "center shift",
-    "crossing": "crossing",
-}
+TITLES: dict[str, str] = bundled_labels("debate_measures")
 """What each measure is called; see :mod:`townsquare.debate.measures`."""
 SIGNED = frozenset({"initial", "final", "shift", "final_pro", "final_con", "center_shift", "gap_reduction"})
 NOTE = "95% CIs: Student's t over trials."

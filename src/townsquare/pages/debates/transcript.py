@@ -5,6 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+from townsquare.core.documents import bundled_labels
+from townsquare.core.words import number, printable
 from townsquare.debate.record import REVISED, Plain
 from townsquare.debate.results import TRANSCRIPT, DebateArm, DebateResults
 from townsquare.debate.settings import SIDES
@@ -12,15 +14,8 @@ from townsquare.pages.debates.figures import course_figure
 from townsquare.pages.debates.tables import measure_table
 from townsquare.pages.debates.turns import turns_of
 from townsquare.pages.report.page import Page
-from townsquare.pages.report.words import number, printable
 
-KIND = {
-    "accepted": "accepted",
-    "refused": "rejected: near-duplicate of a record of equal or greater strength",
-    "archived": "archived: replaced by a stronger near-duplicate",
-    "restored": "restored",
-    REVISED: "revised stance without a record",
-}
+KIND = bundled_labels("debate_changes")
 POLARITY = {1: "for", -1: "against"}
 _COURSES = {
     "kept": "Reported stances (thin lines: trials; thick lines: means)",

@@ -26,7 +26,7 @@ def write_study(study: Study, folder: Path, *, figures: bool = True) -> list[Pat
     Raises
     ------
     SettingError
-        If something stands there that is no folder, or it cannot be written.
+        If something is there that is no folder, or it cannot be written.
     """
     try:
         make_folder(folder)

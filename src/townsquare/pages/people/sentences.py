@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+from townsquare.core.words import count, number, percent
 from townsquare.humans.fit.fit import RULE
 from townsquare.humans.fit.pooling import NEXT
 from townsquare.humans.fit.study import Study
 from townsquare.humans.fit.uncertainty import Certainty
 from townsquare.pages.people.words import BETTER, METHODS, kind_of, verdict, with_interval
-from townsquare.pages.report.words import count, number, percent
 
 
 def sentences(study: Study) -> list[str]:

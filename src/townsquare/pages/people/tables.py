@@ -4,25 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from townsquare.core.documents import bundled_labels
 from townsquare.core.text_table import Table, table
+from townsquare.core.words import number, percent, signed_three, three
 from townsquare.humans.fit.alignment import WARNING
-from townsquare.humans.fit.by_group import ALL, GroupRow, Robustness
+from townsquare.humans.fit.by_group import GroupRow, Robustness
 from townsquare.humans.fit.fit import RULE
 from townsquare.humans.fit.pooling import NEXT, PooledFit
 from townsquare.humans.fit.scores import Scored
 from townsquare.humans.fit.study import Study
 from townsquare.pages.people.words import method, signed_interval, with_interval
-from townsquare.pages.report.words import number, percent, signed_three, three
 
 BEST_FIRST = "95% CIs: t over folds, and bootstrap over conversations. Negative differences favor the rule."
-GROUP_NAMES = {
-    ALL: "all participants",
-    "evidence-aligned": "evidence-aligned movers",
-    "evidence-opposed": "evidence-opposed movers",
-    "stable": "stable participants",
-    "weak-signal": "weak-signal movers",
-}
-SPLITS = {"group": "group-held-out", "topic": "topic-held-out"}
+GROUP_NAMES, SPLITS = bundled_labels("fit_groups"), bundled_labels("fit_splits")
 
 
 def scores_table(scored: Scored, rule: str, caption: str = "Held-out error of the rule and its baselines") -> Table:

@@ -5,20 +5,12 @@ from __future__ import annotations
 import math
 from functools import partial
 
+from townsquare.core.documents import bundled_labels
+from townsquare.core.words import number
 from townsquare.humans.fit.fit import RULE
-from townsquare.humans.fit.pooling import NEW, NEXT
 from townsquare.humans.fit.scores import Interval
-from townsquare.pages.report.words import number
 
-METHODS = {
-    "no_change": "no change",
-    "prior_only": "prior only (u = 0)",
-    "linear": "net-evidence linear",
-    "mean_received": "mean of messages received",
-    "regression": "regression on initial stance and evidence",
-    NEW: "individual parameters, unseen person",
-    NEXT: "individual parameters, from earlier answers",
-}
+METHODS: dict[str, str] = bundled_labels("fit_methods")
 
 
 def method(name: str, rule: str) -> str:
@@ -27,7 +19,7 @@ def method(name: str, rule: str) -> str:
 
 
 def with_interval(interval: Interval | None, digits: int = 3, *, signed: bool = False) -> str:
-    """Return a number with its interval; the number alone where there is none, and nothing without a number.
+    """Return a number with its interval; the number alone if none exists, and nothing without a number.
 
     >>> with_interval(Interval(0.465, 0.45, 0.48)), with_interval(Interval(0.5, float("nan"), float("nan")))
     ('0.465 [0.450, 0.480]', '0.500')

@@ -5,18 +5,18 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 import polars as pl
-from matplotlib.axes import Axes
 
 from townsquare.analysis.beliefs import names
 from townsquare.analysis.causes.attribution import CAUSES, attributions
 from townsquare.analysis.contract import Reads, setting
 from townsquare.core.frames import collected
 from townsquare.core.text_table import Table, table
+from townsquare.core.words import count, number, printable, short, signed, significant
 from townsquare.pages.report.axes import amounts_across, bars
+from townsquare.pages.report.chart import Chart
 from townsquare.pages.report.section import Section, with_statements
 from townsquare.pages.report.svg import Figure
 from townsquare.pages.report.theme import color
-from townsquare.pages.report.words import count, number, printable, short, signed, significant
 
 TITLE = "Attribution: contributions to belief change"
 MOST = 8
@@ -94,7 +94,7 @@ def _figures(row: dict[str, object], by: Mapping[str, pl.DataFrame]) -> list[Fig
     ]
 
 
-def _draw(axes: Axes, groups: pl.DataFrame) -> None:
+def _draw(axes: Chart, groups: pl.DataFrame) -> None:
     roles = [what if what in ("true", "false") else "unknown" for what in groups["what"]]
     bars(axes, [_word(what) for what in groups["what"]], groups["per_person"], roles)
     axes.axvline(0.0, color=color("ink"), linewidth=0.9)

@@ -7,48 +7,44 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 
 import numpy as np
 import polars as pl
-from matplotlib.axes import Axes
-from matplotlib.ticker import FuncFormatter, MaxNLocator
 
+from townsquare.core.array_types import Float
+from townsquare.core.words import printable
+from townsquare.pages.report.chart import Chart, Dashes, Numbers
 from townsquare.pages.report.svg import Figure
 from townsquare.pages.report.theme import SERIES, color
-from townsquare.pages.report.words import printable
 
 NICE = [1, 2, 5, 10]
-"""Ticks stand at multiples of these."""
+"""Ticks are at multiples of these."""
+DOTTED: Dashes = (0, (1.5, 2))
+DASHES: tuple[Dashes, ...] = ("-", (0, (4, 1.6)), DOTTED, (0, (7, 1.6, 1.4, 1.6)))
+MARKERS = ("o", "s", "D", "^", "v")
+"""Patterns and points of the lines of a figure, in order, so that none is told by color alone."""
 FEW_STEPS = 30
 """Up to so many steps a line shows its points."""
 
 
-def over_steps(axes: Axes, last: int, label: str) -> None:
+def over_steps(axes: Chart, last: int, label: str) -> None:
     """Draw a horizontal axis of whole steps, and what the other one shows."""
-    axes.set_xlabel("step")
-    axes.set_ylabel(label)
-    axes.xaxis.set_major_locator(MaxNLocator(nbins=7, integer=True, steps=NICE))
+    axes.set(xlabel="step", ylabel=label)
+    axes.locator_params("x", nbins=7, integer=True, steps=NICE)
     amounts(axes)
     axes.margins(x=0.02)
     if last <= 1:
-        axes.set_xlim(0, 2)
+        axes.set(xlim=(0, 2))
 
 
-def amounts(axes: Axes) -> None:
-    """Draw a vertical axis with few round ticks, thousands apart."""
-    axes.yaxis.set_major_locator(MaxNLocator(nbins=5, steps=NICE))
-    axes.yaxis.set_major_formatter(FuncFormatter(tick))
+def amounts(axes: Chart) -> None:
+    """Draw a vertical axis with few round ticks."""
+    axes.locator_params("y", nbins=5, steps=NICE)
 
 
-def tick(value: float, _: int) -> str:
-    """Return a number at an axis, as :class:`matplotlib.ticker.FuncFormatter` asks for it."""
-    return f"{value:,.6g}".replace("-", "\u2212")
-
-
-def amounts_across(axes: Axes, label: str, *, ticks: int = 5, whole: bool = False) -> None:
+def amounts_across(axes: Chart, label: str, *, ticks: int = 5, whole: bool = False) -> None:
     """Draw a horizontal axis of amounts with its grid, below rows that are read across."""
     axes.grid(False, axis="y")
     axes.grid(True, axis="x")
-    axes.set_xlabel(label)
-    axes.xaxis.set_major_locator(MaxNLocator(nbins=ticks, integer=whole, steps=NICE))
-    axes.xaxis.set_major_formatter(FuncFormatter(tick))
+    axes.set(xlabel=label)
+    axes.locator_params("x", nbins=ticks, integer=whole, steps=NICE)
 
 
 def course(
@@ -62,7 +58,7 @@ def course(
     label: str = "",
     top: float | None = 0.0,
     level: tuple[float, str] | None = None,
-    finish: Callable[[Axes], object] | None = None,
+    finish: Callable[[Chart], object] | None = None,
 ) -> Figure:
     """Return a figure of courses over steps.
 
@@ -73,7 +69,7 @@ def course(
     frame : DataFrame
         ``step``, and the columns of ``lines``.
     lines : mapping of str to (str, str)
-        Role and name of each column that is drawn; every second line is dashed.
+        Role and name of each column that is drawn.
     last : int
         The last step.
     y : str
@@ -86,11 +82,11 @@ def course(
         Draws what else there is.
     """
 
-    def draw(axes: Axes, data: pl.DataFrame) -> None:
+    def draw(axes: Chart, data: pl.DataFrame) -> None:
         for at, (column, (role, name)) in enumerate(lines.items()):
-            line(axes, data, column, role, name, dashed=at % 2 == 1)
+            line(axes, data, column, role, name, at)
         if level is not None:
-            reference(axes, *level)
+            reference(axes, *level, [data["step"], *(data[column] for column in lines)])
         if top is not None:
             from_zero(axes, [top, *(value for column in lines for value in data[column])])
         over_steps(axes, last, y)
@@ -110,80 +106,93 @@ def by_proposition(frame: pl.DataFrame, column: str) -> tuple[pl.DataFrame, dict
     return wide.sort("step"), lines
 
 
-def bars(axes: Axes, names: Sequence[str], values: Iterable[float], roles: Sequence[str]) -> None:
+def bars(axes: Chart, names: Sequence[str], values: Iterable[float], roles: Sequence[str]) -> None:
     """Draw horizontal bars, the first at the top."""
     places = range(len(names))[::-1]
-    axes.barh(places, list(values), color=[color(role) for role in roles], height=0.62)
-    axes.set_yticks(places, [printable(name, 26) for name in names], fontsize=10.5)
-    axes.tick_params(axis="y", length=0)
+    for at, value, role in zip(places, values, roles, strict=True):
+        axes.fill([0, value, value, 0], [at - 0.31, at - 0.31, at + 0.31, at + 0.31], color=color(role), linewidth=0)
+    axes.set(yticks=places, yticklabels=[printable(name, 26) for name in names])
 
 
-def intervals(axes: Axes, rows: Sequence[tuple[str, float, float, float, str]]) -> None:
-    """Draw values with CIs: (name, value, low, high, role) a row, the first at the top; NaN where there is none."""
+def upright_bars(axes: Chart, x: Float, low: Float, high: Float, role: str, label: str, width: float = 0.85) -> None:
+    """Draw bars upward from ``low`` to ``high``."""
+    across, gap = np.asarray(x, np.float64), np.full(np.shape(x), np.nan)
+    left, right = across - width / 2, across + width / 2
+    places, ends = (left, right, right, left, gap), (low, low, high, high, gap)
+    axes.fill(np.array(places).ravel("F"), np.array(ends).ravel("F"), color=color(role), linewidth=0, label=label)
+
+
+def band(
+    axes: Chart, x: Numbers, low: Numbers, high: Numbers, role: str, *, alpha: float, label: str | None = None
+) -> None:
+    """Fill the band between two courses, where both are numbers."""
+    across, below, above = np.broadcast_arrays(np.asarray(x, np.float64), low, high)
+    known = np.isfinite(below) & np.isfinite(above)
+    for part in np.split(np.arange(known.size), np.flatnonzero(np.diff(known)) + 1):
+        if known[part].any():
+            corners = (np.concatenate([of[part], back[part][::-1]]) for of, back in ((across, across), (below, above)))
+            axes.fill(*corners, color=color(role), alpha=alpha, linewidth=0, label=label)
+            label = None
+
+
+def intervals(axes: Chart, rows: Sequence[tuple[str, float, float, float, str]]) -> None:
+    """Draw values with CIs: (name, value, low, high, role) a row, the first at the top; NaN if none exists."""
     places = range(len(rows))[::-1]
     for at, (_, value, low, high, role) in zip(places, rows, strict=True):
         interval(axes, value, low, high, at, color(role))
-    axes.set_yticks(places, [name for name, *_ in rows])
-    axes.set_ylim(-0.6, len(rows) - 0.4)
+    axes.set(yticks=places, yticklabels=[name for name, *_ in rows], ylim=(-0.6, len(rows) - 0.4))
 
 
-def interval(axes: Axes, value: float, low: float | None, high: float | None, y: float, shade: str) -> None:
+def interval(axes: Chart, value: float, low: float | None, high: float | None, y: float, shade: str) -> None:
     """Draw one value with its interval, if it has one."""
     if low is not None and high is not None and not math.isnan(low) and not math.isnan(high):
-        axes.plot([low, high], [y, y], color=shade, linewidth=2.2, solid_capstyle="round", zorder=3)
+        axes.plot([low, high], [y, y], color=shade, linewidth=2.2, zorder=3)
     axes.plot([value], [y], marker="o", markersize=6, color=shade, zorder=4)
 
 
-def line(axes: Axes, frame: pl.DataFrame, column: str, role: str, label: str = "", dashed: bool = False) -> None:
+def line(axes: Chart, frame: pl.DataFrame, column: str, role: str, label: str = "", at: int = 0) -> None:
     """Draw one course over steps; gaps where it is undefined, points where there are few."""
     few = frame.height <= FEW_STEPS
     axes.plot(
         frame["step"].to_numpy(),
         frame[column].cast(pl.Float64).to_numpy(),
         color=color(role),
-        linestyle=(0, (4, 1.6)) if dashed else "-",
-        marker=("s" if dashed else "o") if few else "",
+        linestyle=DASHES[at % len(DASHES)],
+        marker=MARKERS[at % len(MARKERS)] if few else "",
         markersize=3.6,
         label=label or None,
     )
 
 
-def reference(axes: Axes, value: float, label: str = "") -> None:
-    """Draw a thin horizontal line that others are read against, named below the end where courses leave more room."""
-    axes.axhline(value, color=color("muted"), linewidth=1.0, linestyle=(0, (1.5, 2)), zorder=1.5)
+def reference(axes: Chart, value: float, label: str = "", courses: Sequence[pl.Series] = ()) -> None:
+    """Draw a thin horizontal line that others are read against, named below the end where courses leave more room.
+
+    ``courses`` are the steps, then the values of each course.
+    """
+    axes.axhline(value, color=color("muted"), linewidth=1.0, linestyle=DOTTED, zorder=1.5)
     if label:
-        left, right = _room_below(axes, value)
+        left, right = _room_below(value, courses)
         at_right = right > left
         axes.annotate(
-            label,
-            (1.0 if at_right else 0.0, value),
-            xycoords=("axes fraction", "data"),
-            xytext=(-5 if at_right else 5, -3),
-            textcoords="offset points",
-            ha="right" if at_right else "left",
-            va="top",
-            color=color("muted"),
-            fontsize=11,
-        )
+            label, (1.0 if at_right else 0.0, value), xycoords=("axes fraction", "data"),
+            xytext=(-5 if at_right else 5, -3), textcoords="offset points", ha="right" if at_right else "left",
+            va="top", color=color("muted"), fontsize=11,
+        )  # fmt: skip
 
 
-def _room_below(axes: Axes, value: float) -> tuple[float, float]:
+def _room_below(value: float, courses: Sequence[pl.Series]) -> tuple[float, float]:
     """Return the distance from ``value`` down to the first line, in the first and the last third; infinite if none."""
-    courses = [course for course in axes.get_lines() if course.get_transform() == axes.transData]
-    x, y = (
-        np.concatenate([np.empty(0), *(np.asarray(data, np.float64) for data in columns)])
-        for columns in ([course.get_xdata() for course in courses], [course.get_ydata() for course in courses])
-    )
-    if not x.size:
+    steps, *lines = (np.asarray(course, np.float64) for course in courses)
+    if not steps.size:
         return np.inf, np.inf
-    third, below = (x.max() - x.min()) / 3, value - y
-    thirds = x <= x.min() + third, x >= x.max() - third
-    left, right = (float(below[part & (below >= 0)].min(initial=np.inf)) for part in thirds)
-    return left, right
+    third, below = np.ptp(steps) / 3, value - np.array(lines)
+    rooms = np.where(below >= 0, below, np.inf)
+    left, right = rooms[:, steps <= steps.min() + third], rooms[:, steps >= steps.max() - third]
+    return float(left.min(initial=np.inf)), float(right.min(initial=np.inf))
 
 
-def from_zero(axes: Axes, values: Sequence[float | None]) -> None:
+def from_zero(axes: Chart, values: Sequence[float | None]) -> None:
     """Start the vertical axis at 0, with room above; for amounts that are never negative."""
     known = [value for value in values if value is not None and np.isfinite(value)]
     top = max(known, default=0.0)
-    axes.set_ylim(0, 1.08 * top if top > 0 else 1.0)
+    axes.set(ylim=(0, 1.08 * top if top > 0 else 1.0))

@@ -1,19 +1,21 @@
-"""Values on the page of a comparison: arms, outcomes of every run, paired differences."""
+"""Values on the page of a comparison: the answer, arms, outcomes of every run, courses over time."""
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
 
 import polars as pl
 
 from townsquare.analysis.beliefs import statements
 from townsquare.analysis.contract import setting
 from townsquare.analysis.outcomes import is_outcome
+from townsquare.core.errors import RecordError
+from townsquare.core.words import printable
+from townsquare.experiments.answer import Answer, answer
+from townsquare.experiments.arms import Arm, labels
+from townsquare.experiments.courses import bands
 from townsquare.experiments.manifest import Experiment
-from townsquare.pages.report.words import count, printable
 from townsquare.record.run import Run
 
 
@@ -23,17 +25,15 @@ class Comparison:
 
     Attributes
     ----------
-    title : str
-        Heading of the page.
-    arms : sequence of (str, mapping)
-        Name of each arm and the settings in which it differs; the first is the baseline.
+    answer : Answer
+        What the comparison says, with its effects.
+    arms : sequence of Arm
+        The first is the baseline.
     outcomes : DataFrame
         One row per run and outcome: ``arm`` (str), ``seed`` (int), ``outcome`` (str, see
         :func:`townsquare.analysis.describe`), ``value`` (float64; NaN or null where undefined).
-    paired : DataFrame
-        One row per arm and outcome: ``arm``, ``outcome``, ``mean``, ``difference`` to the baseline (mean over seeds),
-        ``low`` and ``high`` (bounds of its 95 % interval; NaN where there is none), ``n`` (seeds), ``p``; it may have
-        ``p_holm`` and ``p_fdr``, corrected over all outcomes.
+    courses : DataFrame
+        Of :func:`townsquare.experiments.courses.bands`; empty where runs were not read.
     notes : sequence of str
         What a reader must know first: runs that failed, for example.
     shared : mapping of str to str
@@ -42,10 +42,10 @@ class Comparison:
         The statement of each proposition by name.
     """
 
-    title: str
-    arms: Sequence[tuple[str, Mapping[str, Any]]]
+    answer: Answer
+    arms: Sequence[Arm]
     outcomes: pl.DataFrame
-    paired: pl.DataFrame
+    courses: pl.DataFrame = field(default_factory=pl.DataFrame)
     notes: Sequence[str] = ()
     shared: Mapping[str, str] = field(default_factory=dict)
     statements: Mapping[str, str] = field(default_factory=dict)
@@ -53,19 +53,17 @@ class Comparison:
     @property
     def baseline(self) -> str:
         """Name of the first arm."""
-        return self.arms[0][0]
+        return self.arms[0].name
 
     @property
     def others(self) -> list[str]:
         """Names of the other arms, in order."""
-        return [name for name, _ in self.arms[1:]]
+        return [arm.name for arm in self.arms[1:]]
 
     @property
     def labels(self) -> dict[str, str]:
-        """A short name of each arm: the values of its settings, where these tell the arms apart."""
-        short = {name: ", ".join(str(value) for value in settings.values()) for name, settings in self.arms}
-        told_apart = all(short.values()) and len(set(short.values())) == len(short)
-        return {name: printable(short[name] if told_apart else name, 60) for name in short}
+        """A short name of each arm."""
+        return {name: printable(label, 40) for name, label in labels(self.arms).items()}
 
     @property
     def seeds(self) -> list[int]:
@@ -80,35 +78,28 @@ class Comparison:
         both = known.filter(pl.col("arm") != self.baseline).join(base, on=["seed", "outcome"], maintain_order="left")
         return both.select("outcome", "arm", "seed", (pl.col("value") - pl.col("base")).alias("difference"))
 
-    @property
-    def rows(self) -> pl.DataFrame:
-        """:attr:`paired` with NaN for every number that is missing."""
-        known = self.paired.columns
-        numbers = [pl.col(name).cast(pl.Float64).fill_null(math.nan) for name in _NUMBERS if name in known]
-        missing = [pl.lit(math.nan).alias(name) for name in _NUMBERS if name not in known]
-        return self.paired.with_columns(*numbers, *missing)
-
     @classmethod
-    def of(cls, experiment: Experiment) -> Comparison:
-        """Make a comparison of an experiment; shared settings come from the first finished run."""
+    def of(cls, experiment: Experiment, made: Answer | None = None) -> Comparison:
+        """Make a comparison of an experiment with finished runs, and of its answer if that is there already.
+
+        Shared settings come from the first finished run.
+
+        Raises
+        ------
+        RecordError
+            No run is finished.
+        """
+        if not experiment.finished:
+            raise RecordError(str(experiment.folder), got="no finished run", do="repeat the comparison")
         wide = experiment.outcomes
         unknown = [name for name in wide.columns[2:] if not is_outcome(name)]
         long = wide.drop(unknown).unpivot(index=["arm", "seed"], variable_name="outcome", value_name="value")
-        failed = len(experiment.failed)
-        failures = f"{count(failed, 'run')} failed, excluded here; see the folder of the experiment."
-        notes = [failures] if failed else []
-        if unknown:
-            notes.append(f"Excluded, because their measures are not installed: {', '.join(unknown)}.")
-        arms = [(arm.name, dict(arm.changes)) for arm in experiment.arms]
-        varied = {key for _, changes in arms for key in changes}
-        shared, by_name = {}, {}
-        if experiment.finished:
-            run = Run.open(experiment.folder / experiment.finished[0].folder)
-            main = {name: path for path, name in _MAIN.items() if path not in varied}
-            shared, by_name = {name: str(setting(run, *main[name].split("."))) for name in main}, statements(run)
-        paired = experiment.paired().filter(~pl.col("outcome").is_in(unknown))
-        title = f"{shared.get('scenario', 'A comparison')}: {len(arms)} arms compared"
-        return cls(title, arms, long, paired, notes, shared, by_name)
+        notes = [f"Excluded, because their measures are not installed: {', '.join(unknown)}."] if unknown else []
+        run = Run.open(experiment.folder / experiment.finished[0].folder)
+        main = {name: path for path, name in _MAIN.items() if path not in experiment.vary}
+        shared = {name: str(setting(run, *path.split("."))) for name, path in main.items()}
+        drawn = bands(experiment.courses())
+        return cls(made or answer(experiment), experiment.arms, long, drawn, notes, shared, statements(run))
 
 
 _MAIN = {
@@ -119,4 +110,3 @@ _MAIN = {
     "beliefs.rule": "belief rule",
     "policy.name": "policy",
 }
-_NUMBERS = ("mean", "difference", "low", "high", "p", "p_holm", "p_fdr")

@@ -6,8 +6,6 @@ from functools import partial
 
 import numpy as np
 import polars as pl
-from matplotlib.axes import Axes
-from matplotlib.ticker import FuncFormatter
 
 from townsquare.analysis.contract import Reads
 from townsquare.analysis.diffusion import cascade_growth, diffusion_by_veracity
@@ -15,11 +13,12 @@ from townsquare.analysis.influence import influence
 from townsquare.analysis.power_law import rank_fits
 from townsquare.core.array_types import Float
 from townsquare.core.text_table import table
-from townsquare.pages.report.axes import from_zero, over_steps, tick
+from townsquare.core.words import number, percent, short, significant, three
+from townsquare.pages.report.axes import DASHES, band, from_zero, over_steps
+from townsquare.pages.report.chart import Chart, tick
 from townsquare.pages.report.section import Section
 from townsquare.pages.report.svg import Figure
 from townsquare.pages.report.theme import color
-from townsquare.pages.report.words import number, percent, short, significant, three
 
 DIFFUSION = "Diffusion: true vs. false posts"
 INFLUENCE = "Influence: distribution of attention"
@@ -27,7 +26,10 @@ LEAST_POSTS = 5
 TOP = 50
 """Ranks that curves are fitted to, as MOSAIC does."""
 _MEANS = (number, "posts=n"), (significant, "mean=value", "95% CI low=low", "95% CI high=high")
-_NOTE = f"Bands are 95% CIs, drawn for ages that at least {LEAST_POSTS} posts reached; the tables include all ages."
+_NOTE = (
+    f"Bands are 95% CIs, drawn for ages that at least {LEAST_POSTS} posts reached. At later ages, lines are means of "
+    "fewer posts. The tables include all ages."
+)
 _MEASURES = {"half_reach": "time to half of reach"}
 _GROWTH = {"reach": "people reached", "shares": "shares", "depth": "reshares from the original post"}
 
@@ -64,16 +66,16 @@ def diffusion_section(run: Reads) -> Section:
     )
 
 
-def _draw_growth(axes: Axes, growth: pl.DataFrame, unit: str) -> None:
+def _draw_growth(axes: Chart, growth: pl.DataFrame, unit: str) -> None:
     sure = growth.filter(pl.col("n") >= LEAST_POSTS)
-    for word, dashes in (("true", "-"), ("false", (0, (4, 1.6)))):
-        of_class, band = (frame.filter(pl.col("veracity") == word).sort("age") for frame in (growth, sure))
-        low, high = np.maximum(band["low"].to_numpy(), 0), band["high"].to_numpy()
-        axes.fill_between(band["age"].to_numpy(), low, high, color=color(word), alpha=0.15, linewidth=0)
+    for word, dashes in zip(("true", "false"), DASHES, strict=False):
+        of_class, shown = (frame.filter(pl.col("veracity") == word).sort("age") for frame in (growth, sure))
+        low, high = np.maximum(shown["low"].to_numpy(), 0), shown["high"].to_numpy()
+        band(axes, shown["age"].to_numpy(), low, high, word, alpha=0.15)
         course = of_class["age"].to_numpy(), of_class["value"].to_numpy()
         axes.plot(*course, color=color(word), linestyle=dashes, label=f"{word} posts")
     over_steps(axes, max(growth["age"].to_list(), default=0), unit)
-    axes.set_xlabel("age of the post (steps)")
+    axes.set(xlabel="age of the post (steps)")
     from_zero(axes, [*growth["value"], *sure["high"]])
 
 
@@ -139,7 +141,7 @@ def _best(fits: pl.DataFrame) -> str:
     return f"{sentence}, but the {best} curve has a lower AIC."
 
 
-def _draw_ranks(axes: Axes, data: tuple[Float, pl.DataFrame]) -> None:
+def _draw_ranks(axes: Chart, data: tuple[Float, pl.DataFrame]) -> None:
     got, fits = data
     shown = got[got > 0]
     rank = np.arange(1, shown.size + 1)
@@ -148,9 +150,6 @@ def _draw_ranks(axes: Axes, data: tuple[Float, pl.DataFrame]) -> None:
     if power.height and power["a"][0] == power["a"][0]:
         at = np.arange(1, min(TOP, got.size) + 1)
         axes.plot(at, power["a"][0] * at ** -power["b"][0], color=color("first"), label="power law")
-    axes.set_xscale("log")
-    axes.set_yscale("log")
-    axes.xaxis.set_major_formatter(FuncFormatter(tick))
-    axes.yaxis.set_major_formatter(FuncFormatter(tick))
-    axes.set_xlabel("rank")
-    axes.set_ylabel("popularity")
+    axes.set(xscale="log", yscale="log", xlabel="rank", ylabel="popularity")
+    axes.xaxis.set_major_formatter(tick)
+    axes.yaxis.set_major_formatter(tick)

@@ -5,18 +5,17 @@ from __future__ import annotations
 import math
 
 import polars as pl
-from matplotlib.axes import Axes
 
 from townsquare.analysis.contract import Reads
 from townsquare.analysis.engagement import engagement, engagement_balance
 from townsquare.analysis.posts import VERACITIES
 from townsquare.analysis.reach import reach_over_time
 from townsquare.core.text_table import Table, table, turned
-from townsquare.pages.report.axes import course
+from townsquare.core.words import count, number, small
+from townsquare.pages.report.axes import band, course
+from townsquare.pages.report.chart import Chart
 from townsquare.pages.report.section import Section
 from townsquare.pages.report.svg import Figure
-from townsquare.pages.report.theme import color
-from townsquare.pages.report.words import count, number, small
 
 TITLE = "Engagement: true vs. false posts"
 _BOTH = {"true": ("true", "true posts"), "false": ("false", "false posts")}
@@ -44,7 +43,10 @@ def engagement_section(run: Reads) -> Section:
         "engagement",
         TITLE,
         says=[" ".join(sentence for sentence in (_levels(sides), _gap(sides), _reach(reached)) if sentence)],
-        notes=["The gap grows with overall activity, even at a constant ratio: compare levels and ratio as well."],
+        notes=[
+            "The gap is a total: it grows with activity and with the number of posts of each kind. "
+            "Levels and ratio are per post."
+        ],
         figures=_figures(sides, reached, run.last_step),
         tables=[
             table("Engagement per post by step", sides, (number, "step", "true", "false", "gap", "ratio")),
@@ -54,9 +56,8 @@ def engagement_section(run: Reads) -> Section:
 
 
 def _figures(sides: pl.DataFrame, reached: pl.DataFrame, last: int) -> list[Figure]:
-    def fill(axes: Axes) -> None:
-        steps, gap = sides["step"].to_numpy(), sides["gap"].to_numpy()
-        axes.fill_between(steps, 0, gap, color=color("unknown"), alpha=0.18, linewidth=0)
+    def fill(axes: Chart) -> None:
+        band(axes, sides["step"].to_numpy(), 0.0, sides["gap"].to_numpy(), "unknown", alpha=0.18)
 
     return [
         course(

@@ -1,4 +1,4 @@
-"""A report as files: every figure as SVG and PNG, every table as CSV, beside the page."""
+"""A report as files: every figure as SVG, PNG and PDF, every table as CSV or Parquet, methods.md, beside the page."""
 
 from __future__ import annotations
 
@@ -11,9 +11,11 @@ import polars as pl
 from townsquare.analysis.catalog import analyze
 from townsquare.analysis.contract import Reads
 from townsquare.core.errors import RecordError
+from townsquare.core.files import write_whole
 from townsquare.core.private_files import make_folder
 from townsquare.core.spreadsheets import as_cells
 from townsquare.experiments.manifest import Experiment
+from townsquare.experiments.methods import methods
 from townsquare.experiments.multiverse import Multiverse, specifications, variance_shares
 from townsquare.pages.report.comparison import Comparison
 from townsquare.pages.report.comparison_page import comparison_page
@@ -21,14 +23,21 @@ from townsquare.pages.report.multiverse_page import multiverse_page, outcomes_sh
 from townsquare.pages.report.page import Page
 from townsquare.pages.report.run_page import run_page
 from townsquare.pages.report.svg import Figure
+from townsquare.record.run import Run
 
-FIGURES, TABLES, PAGE = "figures", "tables", "report.html"
+DRAWN = ("png", "pdf")
+FIGURES, TABLES, PAGE, METHODS = "figures", "tables", "report.html", "methods.md"
 
 
 def write_files(
-    page: Page, frames: Iterable[tuple[str, pl.DataFrame]], folder: Path, *, safe_cells: bool = False
+    page: Page,
+    frames: Iterable[tuple[str, pl.DataFrame]],
+    folder: Path,
+    *,
+    safe_cells: bool = False,
+    parquet: bool = False,
 ) -> list[Path]:
-    """Write a page, its figures as SVG and PNG with their data as CSV, and frames as CSV; return the files.
+    """Write a page, its figures with their data, and frames as tables; return the files.
 
     Raises
     ------
@@ -37,8 +46,9 @@ def write_files(
     """
 
     def save(frame: pl.DataFrame, path: Path) -> Path:
-        as_cells(frame, safe=safe_cells).write_csv(path)
-        return path
+        file = path.with_suffix(".parquet" if parquet else ".csv")
+        frame.write_parquet(file) if parquet else as_cells(frame, safe=safe_cells).write_csv(file)
+        return file
 
     try:
         for part in (FIGURES, TABLES):
@@ -48,34 +58,45 @@ def write_files(
             path = folder / FIGURES / f"{_safe(figure.key)}.svg"
             written += write_figure(figure, path)
             if isinstance(figure.data, pl.DataFrame):
-                written.append(save(figure.data, path.with_suffix(".csv")))
+                written.append(save(figure.data, path))
         return [*written, *(save(frame, folder / TABLES / f"{_safe(name)}.csv") for name, frame in frames)]
     except OSError as error:
         raise RecordError(str(folder), got=str(error.strerror), do="name a folder that can be written") from error
 
 
 def write_figure(figure: Figure, path: Path) -> list[Path]:
-    """Write a figure as SVG, and as PNG beside it; return both files."""
+    """Write a figure as SVG, and as PNG and PDF beside it; return the files."""
     path.write_text(figure.svg, encoding="utf-8")
-    path.with_suffix(".png").write_bytes(figure.png())
-    return [path, path.with_suffix(".png")]
+    others = [path.with_suffix(f".{kind}") for kind in DRAWN]
+    for file, drawn in zip(others, figure.drawn(*DRAWN), strict=True):
+        file.write_bytes(drawn)
+    return [path, *others]
 
 
-def write_run_files(run: Reads, folder: Path, *, safe_cells: bool = False) -> list[Path]:
+def write_run_files(run: Reads, folder: Path, **options: bool) -> list[Path]:
     """Write the page of a run and every analysis of it; as :func:`write_files`."""
     every = analyze(run)
     frames = ((name, frame) for name, frame in every if isinstance(frame, pl.DataFrame))  # else a library is missing
-    return write_files(run_page(run), frames, folder, safe_cells=safe_cells)
+    written = write_files(run_page(run), frames, folder, **options)
+    return [*written, *(_with_methods(run, folder) if isinstance(run, Run) else [])]
 
 
-def write_comparison_files(experiment: Experiment, folder: Path, *, safe_cells: bool = False) -> list[Path]:
+def write_comparison_files(experiment: Experiment, folder: Path, **options: bool) -> list[Path]:
     """Write the page of a comparison and its numbers; as :func:`write_files`."""
     comparison = Comparison.of(experiment)
-    frames = (("outcomes", comparison.outcomes), ("paired", comparison.paired), ("differences", comparison.differences))
-    return write_files(comparison_page(comparison), frames, folder, safe_cells=safe_cells)
+    frames = {"outcomes": comparison.outcomes, "effects": comparison.answer.effects} | {
+        "differences": comparison.differences, "courses": comparison.courses, "paired": experiment.paired()
+    }  # fmt: skip
+    page = comparison_page(comparison)
+    return [*write_files(page, frames.items(), folder, **options), *_with_methods(experiment, folder)]
 
 
-def write_multiverse_files(multiverse: Multiverse, folder: Path, *, safe_cells: bool = False) -> list[Path]:
+def _with_methods(recorded: Run | Experiment, folder: Path) -> list[Path]:
+    write_whole(folder / METHODS, methods(recorded))
+    return [folder / METHODS]
+
+
+def write_multiverse_files(multiverse: Multiverse, folder: Path, **options: bool) -> list[Path]:
     """Write the page of a multiverse and its numbers; as :func:`write_files`."""
     parts: dict[str, list[pl.DataFrame]] = {"specifications": [], "variance_shares": [], "effects": []}
     for name in outcomes_shown(multiverse):
@@ -84,7 +105,7 @@ def write_multiverse_files(multiverse: Multiverse, folder: Path, *, safe_cells: 
         for kind, frame in zip(parts, made, strict=True):
             parts[kind].append(frame.select(pl.lit(name).alias("outcome"), pl.all()))
     frames = ((kind, pl.concat(each)) for kind, each in parts.items() if each)
-    return write_files(multiverse_page(multiverse), frames, folder, safe_cells=safe_cells)
+    return write_files(multiverse_page(multiverse), frames, folder, **options)
 
 
 def _safe(name: str) -> str:

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import polars as pl
-from matplotlib.axes import Axes
-from matplotlib.ticker import PercentFormatter
 
 from townsquare.analysis.beliefs import belief_course, names
 from townsquare.analysis.contract import Reads, setting
@@ -13,11 +11,12 @@ from townsquare.analysis.model_calls import calls_by_server, calls_in_short, mod
 from townsquare.analysis.posts import per
 from townsquare.core.schema import TABLES
 from townsquare.core.text_table import Table, table
+from townsquare.core.words import listed, number, percent, short, small
 from townsquare.pages.report.axes import amounts_across, bars, by_proposition, course
+from townsquare.pages.report.chart import Chart
 from townsquare.pages.report.section import Section, with_statements
 from townsquare.pages.report.svg import Figure
 from townsquare.pages.report.theme import SERIES
-from townsquare.pages.report.words import listed, number, percent, short, small
 
 TITLE = "Health: checks of this run"
 
@@ -148,9 +147,9 @@ def _action_figures(steps: pl.DataFrame, refused: pl.DataFrame, last: int) -> li
         per(pl.col("accepted"), pl.col("online")).alias("each"),
     )
 
-    def in_percent(axes: Axes) -> None:
-        axes.set_ylim(-0.02, 1.02)
-        axes.yaxis.set_major_formatter(PercentFormatter(1.0))
+    def in_percent(axes: Chart) -> None:
+        axes.set(ylim=(-0.02, 1.02))
+        axes.yaxis.set_major_formatter(lambda share, _: f"{100 * share:.0f}%")
 
     lines = {
         "silent_share": ("ink", "lurkers among people online"),
@@ -179,7 +178,7 @@ def _step_figures(steps: pl.DataFrame, last: int) -> list[Figure]:
     ]  # fmt: skip
 
 
-def _draw_refused(axes: Axes, refused: pl.DataFrame) -> None:
+def _draw_refused(axes: Chart, refused: pl.DataFrame) -> None:
     bars(axes, refused["reason"].to_list(), refused["actions"], ["fourth"] * refused.height)
     amounts_across(axes, "rejected actions", whole=True)
 

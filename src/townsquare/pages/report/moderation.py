@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 import polars as pl
-from matplotlib.axes import Axes
 
 from townsquare.analysis.contract import Reads
 from townsquare.analysis.moderation import EVENTS, added_kinds, moderated, moderation, moderation_events, note_scores
@@ -16,11 +15,12 @@ from townsquare.analysis.posts import VERACITIES, roots
 from townsquare.analysis.reach import exposure_counts
 from townsquare.core.actions import ActionKind
 from townsquare.core.text_table import Table, table, turned
-from townsquare.pages.report.axes import over_steps
+from townsquare.core.words import count, listed, number, percent
+from townsquare.pages.report.axes import from_zero, over_steps, upright_bars
+from townsquare.pages.report.chart import Chart
 from townsquare.pages.report.section import Section
 from townsquare.pages.report.svg import Figure
 from townsquare.pages.report.theme import color
-from townsquare.pages.report.words import count, listed, number, percent
 
 _MOST_NOTES = 100
 TITLE = "Moderation: quality, speed and timeline"
@@ -68,7 +68,7 @@ def _figures(run: Reads, events: pl.DataFrame, counts: pl.DataFrame) -> list[Fig
     return [timeline, Figure("warned", caption, by_step, _draw_warned, height=max(230, height))]
 
 
-def _draw_timeline(axes: Axes, events: pl.DataFrame, kinds: list[str], last: int) -> None:
+def _draw_timeline(axes: Chart, events: pl.DataFrame, kinds: list[str], last: int) -> None:
     most = max(1, int(events["posts"].max() or 1))  # type: ignore[arg-type]
     row_of = {event: len(kinds) - 1 - i for i, event in enumerate(kinds)}
     for veracity in ("true", "false", "unknown"):
@@ -79,18 +79,17 @@ def _draw_timeline(axes: Axes, events: pl.DataFrame, kinds: list[str], last: int
             sizes, label = 12 + 70 * of_class["posts"].to_numpy() / most, "other" if veracity == "unknown" else veracity
             axes.scatter(of_class["step"].to_numpy(), rows, s=sizes, label=f"{label} posts", **look)
     over_steps(axes, last, "")
-    axes.set_ylim(-0.6, len(kinds) - 0.4)
-    axes.set_yticks([row_of[event] for event in kinds], kinds)
-    axes.tick_params(axis="y", length=0)
-    axes.set_xlim(min(0, int(events["step"].min() or 0)) - 0.3, max(1, last) + 0.6)  # type: ignore[arg-type]
+    first = min(0, int(events["step"].min() or 0))  # type: ignore[arg-type]
+    rows_shown = {"ylim": (-0.6, len(kinds) - 0.4), "yticks": [row_of[event] for event in kinds], "yticklabels": kinds}
+    axes.set(xlim=(first - 0.3, max(1, last) + 0.6), **rows_shown)
 
 
-def _draw_warned(axes: Axes, by_step: pl.DataFrame) -> None:
-    x, labeled = by_step["step"].to_numpy(), by_step["labeled"].to_numpy()
-    bare = by_step["exposures"].to_numpy() - labeled
-    axes.bar(x, bare, color=color("false"), width=0.85, linewidth=0, label="without a label")
-    axes.bar(x, labeled, bottom=bare, color=color("unknown"), width=0.85, linewidth=0, label="with a label")
+def _draw_warned(axes: Chart, by_step: pl.DataFrame) -> None:
+    x, labeled, shown = (by_step[name].to_numpy() for name in ("step", "labeled", "exposures"))
+    upright_bars(axes, x, 0 * shown, shown - labeled, "false", "without a label")
+    upright_bars(axes, x, shown - labeled, shown, "unknown", "with a label")
     over_steps(axes, by_step.height, "exposures")
+    from_zero(axes, shown.tolist())
 
 
 def _quality(row: dict[str, Any]) -> str:

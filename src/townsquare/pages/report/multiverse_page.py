@@ -5,32 +5,33 @@ from __future__ import annotations
 import math
 from functools import partial
 from pathlib import Path
+from typing import Any
 
+import numpy as np
 import polars as pl
-from matplotlib.axes import Axes
-from matplotlib.ticker import MaxNLocator
 
 from townsquare.analysis.contract import Measure
-from townsquare.analysis.outcomes import describe
+from townsquare.analysis.outcomes import describe, is_outcome
 from townsquare.core.text_table import table
+from townsquare.core.words import count, percent, printable, short, signed
 from townsquare.experiments.multiverse import REST, Multiverse, specifications, variance_shares
+from townsquare.experiments.primary import suggested
 from townsquare.pages.report.axes import amounts, amounts_across, bars
+from townsquare.pages.report.chart import Chart
 from townsquare.pages.report.page import Page
 from townsquare.pages.report.section import Section
 from townsquare.pages.report.svg import Figure
 from townsquare.pages.report.theme import SERIES, color
-from townsquare.pages.report.words import count, percent, printable, short, signed
 
-SHOWN = ("reach_false_mean", "engagement_ratio", "f1", "shift", "accuracy_shift", "polarization", "spread_kept")
-"""Outcomes that a page shows, where runs have them; those of propositions by the part before the dot."""
 ROW = 15
 
 
 def outcomes_shown(multiverse: Multiverse) -> list[str]:
-    """Return names of the outcomes that the page shows: those of :data:`SHOWN` that are defined in some universe."""
+    """Return names of the outcomes that the page shows: the primary one, then main ones defined in some universe."""
     frame = multiverse.experiment.outcomes
-    names = [name for name in frame.columns if name.partition(".")[0] in SHOWN]
-    return [name for name in names if multiverse.effects(name).height]
+    main = [name for name in frame.columns if is_outcome(name) and describe(name).main]
+    first = [name for name in (multiverse.experiment.primary or suggested(frame),) if name in frame.columns]
+    return [name for name in dict.fromkeys([*first, *main]) if multiverse.effects(name).height]
 
 
 def write_multiverse(multiverse: Multiverse, path: Path | str) -> Path:
@@ -84,10 +85,10 @@ def _section(multiverse: Multiverse, what: Measure, side: str, key: str) -> Sect
     title = printable(what.title, 80) + (f": {printable(side, 60)}" if multiverse.contrast else "")
     caption = f"Specification curve ({what.unit}): sorted effects with 95% CI, and the modeling choices behind each"
     draw = partial(_draw_curve, across=across, unit=what.unit)
-    height = 200 + ROW * len(_choices(curve, across)) + 8 * len(across)
+    height = 80 + 2 * max(130, ROW * len(_choices(curve, across)) + 8 * len(across))
     share_caption = "Share of variance explained by each modeling choice"
     figures = [
-        Figure(f"curve-{key}", caption, curve, draw, title, height),
+        Figure(f"curve-{key}", caption, curve, draw, title, height, grid=(2, 1)),
         Figure(f"shares-{key}", share_caption, shares, _draw_shares, f"{title}: shares", height),
     ]
     tables = [
@@ -100,11 +101,12 @@ def _section(multiverse: Multiverse, what: Measure, side: str, key: str) -> Sect
             (signed, "lowest mean effect=low_mean", "highest mean effect=high_mean"),
         ),
     ]  # fmt: skip
-    says = [_sentence(curve, shares, what)]
+    says = [finding(curve, shares, what)]
     return Section(f"outcome-{key}", title, says=says, figures=figures, tables=tables)
 
 
-def _sentence(curve: pl.DataFrame, shares: pl.DataFrame, what: Measure) -> str:
+def finding(curve: pl.DataFrame, shares: pl.DataFrame, what: Measure) -> str:
+    """Say how far the effect on an outcome ranges over universes, and which choice drives it."""
     n, above = curve.height, int((curve["effect"] > 0).sum())
     clear = int(((curve["low"] > 0) | (curve["high"] < 0)).fill_null(False).sum())
     middle = signed(float(curve["effect"].median()))  # type: ignore[arg-type]
@@ -122,34 +124,28 @@ def _choices(curve: pl.DataFrame, across: list[str]) -> list[tuple[str, str]]:
     return [(key, value) for key in across for value in sorted(curve[key].unique().to_list())]
 
 
-def _draw_curve(axes: Axes, curve: pl.DataFrame, across: list[str], unit: str) -> None:
-    figure = axes.figure
-    axes.remove()
-    rows = ROW * len(_choices(curve, across)) + 8 * len(across)
-    top, below = figure.subplots(2, 1, sharex=True, height_ratios=(170, rows))
-    at = curve["place"].to_numpy()
+def _draw_curve(panels: np.ndarray[Any, Any], curve: pl.DataFrame, across: list[str], unit: str) -> None:
+    top, below = panels[:, 0]
+    at, ends = curve["place"].to_numpy(), (-0.03 * curve.height - 0.5, 1.03 * curve.height - 0.5)
     for rank, low, high in curve.select("place", "low", "high").iter_rows():
         if low is not None and not math.isnan(low):
             top.plot([rank, rank], [low, high], color=color("muted"), linewidth=1.0, zorder=2)
-    top.scatter(at, curve["effect"].to_numpy(), s=14, color=color("first"), zorder=3)
+    top.scatter(at, curve["effect"].to_numpy(), s=14, color=color("first"), linewidths=0, zorder=3)
     top.axhline(0.0, color=color("ink"), linewidth=0.9)
-    top.set_ylabel(unit if len(unit) < 20 else "effect")
+    top.set(ylabel=unit if len(unit) < 20 else "effect", xlim=ends, xticks=[])
     amounts(top)
-    top.tick_params(labelbottom=False, bottom=False)
     y, places, words = 0.0, [], []
     for number, key in enumerate(across):
         y -= 8 / ROW if number else 0
         for value in sorted(curve[key].unique().to_list()):
-            here = curve.filter(pl.col(key) == value)["place"].to_numpy()
-            below.scatter(here, [y] * here.size, s=9, marker="s", color=color(SERIES[number % len(SERIES)]))
+            here, shade = curve.filter(pl.col(key) == value)["place"].to_numpy(), color(SERIES[number % len(SERIES)])
+            below.scatter(here, [y] * here.size, s=9, marker="s", color=shade, linewidths=0)
             places.append(y)
             words.append(printable(f"{_short(key)} {value}", 26))
             y -= 1
-    below.set_yticks(places, words, fontsize=9.5)
-    below.set_ylim(y + 0.3, 0.8)
+    below.set(yticks=places, yticklabels=words, ylim=(y + 0.3, 0.8), xlim=ends, xlabel="universes, sorted by effect")
     below.grid(False)
-    below.set_xlabel("universes, sorted by effect")
-    below.xaxis.set_major_locator(MaxNLocator(nbins=6, integer=True))
+    below.locator_params("x", nbins=6, integer=True)
 
 
 def _short(key: str) -> str:
@@ -162,12 +158,12 @@ def _short(key: str) -> str:
     return section if last == "name" else last
 
 
-def _draw_shares(axes: Axes, shares: pl.DataFrame) -> None:
+def _draw_shares(axes: Chart, shares: pl.DataFrame) -> None:
     shown = shares.filter(pl.col("share").is_not_nan())
     if not shown.height:
         axes.annotate("the effect does not vary", (0.5, 0.5), xycoords="axes fraction", ha="center")
-        axes.set_yticks([])
+        axes.set(yticks=[])
         return
     bars(axes, shown["source"].to_list(), shown["share"], ["first"] * shown.height)
-    axes.set_xlim(0, 1)
+    axes.set(xlim=(0, 1))
     amounts_across(axes, "share of variance")

@@ -37,7 +37,7 @@ _ENVIRONMENT = Environment(
 
 @dataclass(frozen=True, slots=True)
 class Page:
-    """A page as a value: the template that lays it out, and what stands in it.
+    """A page as a value: the template that lays it out, and what is in it.
 
     Every value is escaped but figures, which the templates mark themselves. The content security policy lets in
     nothing but the page's own style sheet, by its hash: no script, no request, no inline style.
@@ -53,8 +53,9 @@ class Page:
 
     @property
     def figures(self) -> list[Figure]:
-        """The figures of all sections, in order."""
-        return [figure for section in self.values.get("sections", ()) for figure in section.figures]
+        """All figures, in order."""
+        first = [figure for figure in (self.values.get("main_figure"), *self.values.get("courses", ())) if figure]
+        return [*first, *(figure for section in self.values.get("sections", ()) for figure in section.figures)]
 
     def html(self) -> str:
         """Return the whole page."""

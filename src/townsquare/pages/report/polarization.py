@@ -11,10 +11,10 @@ from townsquare.analysis.beliefs import names, statements
 from townsquare.analysis.contract import Reads
 from townsquare.analysis.groups import stance_groups
 from townsquare.core.text_table import Table, table
+from townsquare.core.words import count, number, printable, short, signed, significant, three
 from townsquare.pages.report.axes import course
 from townsquare.pages.report.section import Section, with_statements
 from townsquare.pages.report.svg import Figure
-from townsquare.pages.report.words import count, number, printable, short, signed, significant, three
 
 TITLE = "Polarization and convergence"
 MOST_DRAWN = 2

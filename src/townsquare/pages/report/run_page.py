@@ -6,19 +6,22 @@ from collections.abc import Mapping
 from functools import partial
 from pathlib import Path
 
+import polars as pl
 import yaml
 
 from townsquare.analysis.beliefs import statements
 from townsquare.analysis.contract import CachedRun, Reads, setting
+from townsquare.analysis.health import run_health
+from townsquare.analysis.moderation import strategy
 from townsquare.analysis.outcomes import describe, outcomes
 from townsquare.core import registry
+from townsquare.core.enums import AgentKind
 from townsquare.core.text_table import Table, table
-from townsquare.pages.report.cautions import warnings
+from townsquare.core.words import number, percent, printable
+from townsquare.experiments.run_answer import answer_run
 from townsquare.pages.report.page import Page
 from townsquare.pages.report.section import FAMILY, section
-from townsquare.pages.report.summary import facts, summary
 from townsquare.pages.report.top_posts import top_posts
-from townsquare.pages.report.words import number, printable
 
 
 def write_report(run: Reads, path: Path | str) -> Path:
@@ -34,17 +37,18 @@ def write_report(run: Reads, path: Path | str) -> Path:
 
 def run_page(run: Reads) -> Page:
     """Make the page of a recorded run: finished, stopped or still running."""
-    cached = CachedRun(run, large=True)
+    cached = run if isinstance(run, CachedRun) else CachedRun(run, large=True)
     values = outcomes(cached)
     most, false = top_posts(cached)
-    scenario = printable(Path(str(cached.settings.get("scenario", "a run"))).name, 80)
+    answer = cached.once("answer", lambda: answer_run(cached, values))
     return Page.of(
         "run.html",
-        title=scenario,
-        facts=[(name, printable(value)) for name, value in facts(cached)],
+        title=answer.title,
+        facts=[(name, printable(value)) for name, value in _facts(cached)],
         content_hash=cached.content_hash,
-        summary=summary(cached, values),
-        warnings=warnings(cached, values),
+        summary=answer.sentences,
+        mover=answer.mover,
+        warnings=answer.cautions,
         sections=[made for name in registry.names(FAMILY) if (made := section(name, cached))],
         most_posts=most,
         false_posts=false,
@@ -52,6 +56,37 @@ def run_page(run: Reads) -> Page:
         is_statistical=str(setting(cached, "policy", "name", default="")) in ("statistical", "mix", "blind"),
         configuration=yaml.safe_dump(dict(cached.settings), sort_keys=False, allow_unicode=True),
     )
+
+
+def _facts(run: Reads) -> list[tuple[str, str]]:
+    """Return what identifies a run besides its scenario, as names and values."""
+    persons = run.table("agents").filter(pl.col("kind") == AgentKind.PERSON)
+    first = persons.filter(pl.col("born") == 0).height
+    grew = persons.height > first
+    people = f"{number(first)} at the start, {number(persons.height)} at the end" if grew else number(first)
+    return [
+        ("seed", str(setting(run, "seed", default="–"))),
+        ("people", people),
+        ("steps", f"{number(max(run.last_step, 0))} of {number(run_health(run).planned)}"),
+        ("state", run.state),
+        ("moderation", strategy(run)),
+        ("belief rule", str(setting(run, "beliefs", "rule", default="–"))),
+        ("policy", str(setting(run, "policy", "name", default="–"))),
+        *_interventions(run),
+        ("Townsquare", run.version),
+        ("content hash", run.content_hash[:16]),
+    ]
+
+
+def _interventions(run: Reads) -> list[tuple[str, str]]:
+    """Return events by step and treatments by name, where the run has any."""
+    events = [
+        f"step {event['step']}: {next(kind for kind in ('set', 'inject', 'message') if event.get(kind) is not None)}"
+        for event in setting(run, "events", default=())
+    ]
+    listed = setting(run, "treatments", default=())
+    treatments = [f"{treatment['name']} ({percent(treatment['share'])})" for treatment in listed]
+    return [(name, ", ".join(words)) for name, words in (("events", events), ("treatments", treatments)) if words]
 
 
 def outcome_table(values: Mapping[str, float], by_name: Mapping[str, str]) -> Table:

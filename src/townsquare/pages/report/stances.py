@@ -8,17 +8,16 @@ from typing import Any
 
 import numpy as np
 import polars as pl
-from matplotlib.axes import Axes
-from matplotlib.ticker import MaxNLocator
 
 from townsquare.analysis.beliefs import BINS, belief_change, belief_course, names, stance_bins, stance_lines, true_sides
 from townsquare.analysis.contract import Reads
 from townsquare.core.text_table import Table, table, turned
-from townsquare.pages.report.axes import NICE, amounts, over_steps, reference
+from townsquare.core.words import count, number, percent, printable, short, signed_three, three
+from townsquare.pages.report.axes import NICE, amounts, band, from_zero, over_steps, reference
+from townsquare.pages.report.chart import Chart
 from townsquare.pages.report.section import Section, with_statements
 from townsquare.pages.report.svg import Figure
 from townsquare.pages.report.theme import color
-from townsquare.pages.report.words import count, number, percent, printable, short, signed_three, three
 
 TITLE = "Beliefs: initial and final stances"
 _HOW_TO_READ = (
@@ -72,17 +71,17 @@ def _figures(
     ]  # fmt: skip
 
 
-def _draw_histogram(axes: Axes, bins: pl.DataFrame, last: int) -> None:
-    edges = np.linspace(-1, 1, BINS + 1)
+def _draw_histogram(axes: Chart, bins: pl.DataFrame, last: int) -> None:
     start, end = (_shares(bins.filter(pl.col("step") == step)) for step in (0, last))
+    edges = np.repeat(np.linspace(-1, 1, BINS + 1), 2)
+    outlines = [np.pad(np.repeat(100 * shares, 2), 1) for shares in (start, end)]
     if last > 0:
-        axes.stairs(100 * end, edges, fill=True, color=color("first"), alpha=0.45, linewidth=0, label=f"step {last}")
-    axes.stairs(100 * start, edges, color=color("ink"), linewidth=1.6, label="step 0")
-    axes.set_xlim(-1, 1)
-    axes.xaxis.set_major_locator(MaxNLocator(nbins=5, steps=NICE))
+        axes.fill(edges, outlines[1], color=color("first"), alpha=0.45, linewidth=0, label=f"step {last}")
+    axes.plot(edges, outlines[0], color=color("ink"), linewidth=1.6, label="step 0")
+    axes.set(xlim=(-1.02, 1.02), xlabel="stance", ylabel="% of people")
+    from_zero(axes, np.ravel(outlines).tolist())
+    axes.locator_params("x", nbins=5, steps=NICE)
     amounts(axes)
-    axes.set_xlabel("stance")
-    axes.set_ylabel("% of people")
 
 
 def _shares(bins: pl.DataFrame) -> np.ndarray[Any, np.dtype[np.float64]]:
@@ -92,18 +91,17 @@ def _shares(bins: pl.DataFrame) -> np.ndarray[Any, np.dtype[np.float64]]:
     return shares
 
 
-def _draw_bands(axes: Axes, course: pl.DataFrame, lines: pl.DataFrame, last: int) -> None:
+def _draw_bands(axes: Chart, course: pl.DataFrame, lines: pl.DataFrame, last: int) -> None:
     steps = course["step"].to_numpy()
     for low, high, alpha, label in (("q05", "q95", 0.14, "middle 90%"), ("q25", "q75", 0.28, "middle 50%")):
-        ends = course[low].to_numpy(), course[high].to_numpy()
-        axes.fill_between(steps, *ends, color=color("first"), alpha=alpha, linewidth=0, label=label)
+        band(axes, steps, course[low].to_numpy(), course[high].to_numpy(), "first", alpha=alpha, label=label)
     for _, person in sorted(lines.group_by("agent"), key=lambda item: item[0]):
         single = person["step"].to_numpy(), person["stance"].to_numpy()
         axes.plot(*single, color=color("muted"), linewidth=0.7, alpha=0.9)
     axes.plot(steps, course["q50"].to_numpy(), color=color("first"), linewidth=2.4, label="median")
     reference(axes, 0.0)
     over_steps(axes, last, "stance")
-    axes.set_ylim(-1.03, 1.03)
+    axes.set(ylim=(-1.03, 1.03))
 
 
 def _sentence(row: dict[str, Any], course: pl.DataFrame, side: float) -> str:

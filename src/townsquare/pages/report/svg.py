@@ -1,37 +1,28 @@
-"""Figures as inline SVG that follows the page: its colors in both schemes, its type, its policy on styles.
-
-What matplotlib writes is meant to stand alone. Inside a page its style sheet would hold for everything, its
-identifiers would meet those of the next figure, its colors would stay light, and its ``style`` attributes
-would be refused by a strict content security policy. So they become presentation attributes and classes by
-role.
-"""
+"""Figures as values: written into pages as SVG, and as files in formats for papers."""
 
 from __future__ import annotations
 
 import io
-import re
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cached_property
+from html import escape
+from textwrap import wrap
 from typing import Any
-from xml.etree import ElementTree
 
-from matplotlib import rc_context
-from matplotlib.figure import Figure as Canvas
-
-from townsquare.pages.report.theme import SHADES, style
-from townsquare.pages.report.words import printable
+from townsquare.core.words import printable
+from townsquare.pages.report.chart import figure_svg, tick
+from townsquare.pages.report.theme import color, style
 
 POINTS = 72.0
 WIDTH = 420.0
-LEGEND_COLUMN, LETTER = 140, 6.5
-"""Points that a name in the legend takes at least, and that a letter takes."""
-
-_ROLE = {shade.light: role for role, shade in SHADES.items()}
-_DROPPED = {"metadata", "style"}
-_PLACES = {"d", "x", "y", "transform"}
-_LONG = re.compile(r"-?\d+\.\d{3,}")
-_FONT = re.compile(r"font(-family|-style|-weight|-variant|-stretch)?$")
+PRINT = 300
+"""Dots to an inch in files for print."""
+TITLE_LINE = 17.0
+"""Points of a line of the title of a figure that stands alone."""
+LEGEND_COLUMN, LETTER, BOLD = 140, 6.5, 7.8
+"""Points that a name in the legend takes at least, and that a letter takes, there and in a title."""
+_UNDATED: dict[str, dict[str, None]] = {"png": {"Software": None}, "pdf": {"CreationDate": None, "Producer": None}}
+_ALONE = 'xmlns="http://www.w3.org/2000/svg" font-family="DejaVu Sans, Verdana, sans-serif"'
 
 
 @dataclass(frozen=True)
@@ -41,15 +32,14 @@ class Figure:
     Attributes
     ----------
     key : str
-        Prefix of all identifiers and name of the files, unlike that of any other figure of the page; letters, digits
-        and ``-``.
+        Name of the files, unlike that of any other figure of the page; letters, digits and ``-``.
     caption : str
         What stands above it; untrusted text is escaped by the page.
     data : DataFrame or any
         What is drawn. A frame is also written as CSV where figures become files.
     draw : callable
-        Draws ``data`` on the axes that it is given first; where there is a ``grid``, on an array of them. Colors
-        must be those of :func:`~townsquare.pages.report.theme.color`.
+        Draws ``data`` on the :class:`~townsquare.pages.report.chart.Chart` that it is given first; where there is a
+        ``grid``, on an array of them. Colors must be those of :func:`~townsquare.pages.report.theme.color`.
     label : str
         What a screen reader says; by default the caption.
     width, height : float
@@ -67,87 +57,54 @@ class Figure:
     width: float = WIDTH
     grid: tuple[int, int] | None = None
 
-    @cached_property
+    @property
     def svg(self) -> str:
-        """The figure by itself, a whole document; equal data give equal text."""
-        return self._saved("svg", metadata={"Date": None, "Creator": None}).decode()
+        """The figure by itself, a whole document with its caption as title; equal data give equal text."""
+        width, top = f"{self.width:g}", TITLE_LINE * len(self._title) + 4
+        whole = f'width="{width}pt" height="{self.height + top:g}pt" viewBox="0 0 {width} {self.height + top:g}"'
+        title = "".join(
+            f'<text x="4" y="{TITLE_LINE * row - 5:g}" font-size="12" font-weight="bold">{escape(line)}</text>'
+            for row, line in enumerate(self._title, 1)
+        )
+        inner = self._svg(f'y="{top:g}" width="{width}" height="{self.height:g}"')
+        return f'<svg {_ALONE} {whole}><rect width="100%" height="100%" fill="{color("paper")}"/>{title}{inner}</svg>'
 
-    def png(self) -> bytes:
-        """Return the figure in pixels, 180 to an inch."""
-        return self._saved("png", dpi=2.5 * POINTS, metadata={"Software": None})
+    @property
+    def _title(self) -> list[str]:
+        return wrap(printable(self.caption), int(self.width / BOLD)) or [""]
 
     def inline(self) -> str:
-        """Return one ``<svg>`` element for a page."""
-        return inline(self.svg, self.key, self.label or self.caption)
+        """Return one ``<svg>`` element for a page, which has its colors and type from there."""
+        return self._svg(f'id="{self.key}-figure" class="figure"')
 
-    @cached_property
-    def _canvas(self) -> Canvas:
-        made = Canvas(figsize=(self.width / POINTS, self.height / POINTS), dpi=POINTS, layout="constrained")
-        axes = made.add_subplot() if self.grid is None else made.subplots(*self.grid, squeeze=False)
-        self.draw(axes, self.data)
-        handles, names = made.axes[0].get_legend_handles_labels()
-        if handles:
-            column = max(LEGEND_COLUMN, 50 + LETTER * max(map(len, names)))
-            columns = max(1, min(int(self.width // column), len(handles)))
-            made.legend(handles, names, loc="outside upper left", ncols=columns)
-        return made
+    def _svg(self, attributes: str) -> str:
+        label = escape(printable(self.label or self.caption))
+        attributes += f' role="img" aria-label="{label}"'
+        return figure_svg(lambda axes: self.draw(axes, self.data), self.width, self.height, self.grid, attributes)
 
-    def _saved(self, kind: str, **options: Any) -> bytes:
-        file = io.BytesIO()
+    def drawn(self, *kinds: str) -> list[bytes]:
+        """Return the figure by itself as ``png`` (300 dots to an inch) or ``pdf``."""
+        from matplotlib import rc_context
+        from matplotlib.figure import Figure as Canvas
+
+        files = [io.BytesIO() for _ in kinds]
         with rc_context(style()):  # type: ignore[arg-type]  # its stub wants the literal name of every setting
-            self._canvas.savefig(file, format=kind, **options)
-        return file.getvalue()
-
-
-def inline(text: str, key: str, label: str) -> str:
-    """Return Matplotlib's SVG, made fit to stand in a page; see the module."""
-    svg = ElementTree.fromstring(text)
-    _prune(svg)
-    for element in svg.iter():
-        element.tag = _local(element.tag)
-        _restyle(element)
-        _rename(element, key)
-    for name in ("width", "height", "version"):
-        svg.attrib.pop(name, None)
-    svg.attrib |= {"class": "figure", "role": "img", "aria-label": printable(label)}
-    return ElementTree.tostring(svg, encoding="unicode")
-
-
-def _local(tag: str) -> str:
-    return tag.rpartition("}")[2]
-
-
-def _prune(parent: ElementTree.Element) -> None:
-    for child in list(parent):
-        if _local(child.tag) in _DROPPED:
-            parent.remove(child)
-        else:
-            _prune(child)
-
-
-def _restyle(element: ElementTree.Element) -> None:
-    """Turn ``style`` into attributes, add classes for colors with a role, and round coordinates to hundredths."""
-    declared = element.attrib.pop("style", "")
-    classes = []
-    for declaration in filter(None, (part.strip() for part in declared.split(";"))):
-        name, _, value = (part.strip() for part in declaration.partition(":"))
-        if name in ("fill", "stroke") and value in _ROLE:
-            classes.append(f"{name}-{_ROLE[value]}")
-        if not _FONT.match(name):
-            element.attrib[name] = value
-    for name in _PLACES & element.attrib.keys():
-        element.attrib[name] = _LONG.sub(lambda number: f"{float(number[0]):.2f}", element.attrib[name])
-    if classes:
-        element.attrib["class"] = " ".join(classes)
-
-
-def _rename(element: ElementTree.Element, key: str) -> None:
-    """Prefix identifiers and references to them with the key of the figure."""
-    for name, value in list(element.attrib.items()):
-        if name == "id":
-            element.attrib["id"] = f"{key}-{value}"
-        elif _local(name) == "href":
-            del element.attrib[name]
-            element.attrib["href"] = f"#{key}-{value.removeprefix('#')}"
-        elif value.startswith("url(#"):
-            element.attrib[name] = f"url(#{key}-{value[5:]}"
+            size = (self.width / POINTS, (self.height + TITLE_LINE * len(self._title)) / POINTS)
+            whole = Canvas(figsize=size, dpi=POINTS, layout="constrained")
+            heights = [TITLE_LINE * len(self._title), self.height]
+            rows: Any = whole.subfigures(2, 1, height_ratios=heights)
+            head, made = rows
+            head.text(0.01, 0.5, "\n".join(self._title), va="center", fontsize=12, fontweight="bold")
+            panels = made.subplots(*(self.grid or (1, 1)), squeeze=False)
+            for axes in panels.flat:
+                axes.xaxis.set_major_formatter(tick)
+                axes.yaxis.set_major_formatter(tick)
+            self.draw(panels if self.grid else panels[0, 0], self.data)
+            handles, names = panels[0, 0].get_legend_handles_labels()
+            if handles:
+                column = max(LEGEND_COLUMN, 50 + LETTER * max(map(len, names)))
+                columns = max(1, min(int(self.width // column), len(handles)))
+                made.legend(handles, names, loc="outside upper left", ncols=columns)
+            for kind, file in zip(kinds, files, strict=True):
+                whole.savefig(file, format=kind, dpi=PRINT, metadata=_UNDATED[kind])
+        return [file.getvalue() for file in files]

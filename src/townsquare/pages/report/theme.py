@@ -14,8 +14,6 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from matplotlib import rc_params_from_file
-
 
 @dataclass(frozen=True, slots=True)
 class Shade:
@@ -49,6 +47,8 @@ def color(role: str) -> str:
 @cache
 def style() -> dict[str, object]:
     """Return settings of matplotlib for every figure: those of ``templates/figure.mplstyle``, and the colors."""
+    from matplotlib import rc_params_from_file
+
     settings: Any = rc_params_from_file(TEMPLATES / "figure.mplstyle", use_default_template=False)
     return {**settings, **{name: color(role) for role, names in _SETTINGS_OF_COLOR.items() for name in names}}
 

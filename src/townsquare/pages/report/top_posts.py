@@ -12,7 +12,7 @@ from townsquare.analysis.moderation import labels
 from townsquare.analysis.posts import roots
 from townsquare.analysis.reach import reach
 from townsquare.core.enums import PostKind
-from townsquare.pages.report.words import number, printable
+from townsquare.core.words import number, printable
 
 LONGEST_TEXT = 420
 MOST = 10
@@ -61,13 +61,13 @@ def _shown(run: Reads, posts: pl.DataFrame) -> list[dict[str, Any]]:
     ]
 
 
-_KINDS = {int(PostKind.ORIGINAL): "written by a person", int(PostKind.COMMENT): "comment"}
+_KINDS = {int(PostKind.ORIGINAL): "written by an agent", int(PostKind.COMMENT): "comment"}
 
 
 def _authors(run: Reads, posts: pl.DataFrame) -> dict[int, str]:
     rows = run.table("agents").filter(pl.col("agent").is_in(posts["author"].implode())).select("agent", "name")
     texts = dict(run.table("texts").filter(pl.col("text").is_in(rows["name"].implode())).rows())
-    return {agent: printable(str(texts.get(name, f"person {agent}")), 80) for agent, name in rows.rows()}
+    return {agent: printable(str(texts.get(name, f"agent {agent}")), 80) for agent, name in rows.rows()}
 
 
 def _moderation(mark: dict[str, int | None]) -> str:

@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import polars as pl
-from matplotlib.axes import Axes
 
 from townsquare.analysis.contract import Reads, setting
 from townsquare.analysis.treatments import treatment_effect
 from townsquare.core.text_table import Table, table
+from townsquare.core.words import number, percent, printable, signed, significant, three
 from townsquare.experiments.paired import corrected
 from townsquare.pages.report.axes import amounts_across, intervals
+from townsquare.pages.report.chart import Chart
 from townsquare.pages.report.section import Section
 from townsquare.pages.report.svg import Figure
 from townsquare.pages.report.theme import color
-from townsquare.pages.report.words import number, percent, printable, signed, significant, three
 
 TITLE = "Treatments: direct effects and spillover"
 _NOTES = [
@@ -85,7 +85,7 @@ def _outcome(name: str) -> str:
     return printable(f"change of stance, {proposition}" if dot and kind == "move" else name.replace("_", " "), 50)
 
 
-def _draw(axes: Axes, rows: pl.DataFrame) -> None:
+def _draw(axes: Chart, rows: pl.DataFrame) -> None:
     values = rows.select("estimate", "value", "low", "high").rows()
     intervals(axes, [(*row, _ROLES[row[0]]) for row in values])
     axes.axvline(0.0, color=color("ink"), linewidth=0.9)

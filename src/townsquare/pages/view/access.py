@@ -55,8 +55,8 @@ def cookie_name(headers: Headers) -> str:
 class OnlyWithToken:
     """ASGI middleware that answers 401 to a request without the token.
 
-    The token may stand in the query, in ``Authorization: Bearer``, or in the cookie. One in the query must be right,
-    whatever the cookie says.
+    The token may be in the query, in ``Authorization: Bearer``, or in the cookie. One in the query must be right,
+    regardless of the cookie says.
     """
 
     def __init__(self, app: ASGIApp, token: str) -> None:

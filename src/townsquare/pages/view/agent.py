@@ -41,7 +41,7 @@ def agent(of: Snapshot, number: int) -> dict[str, Any]:
 
 
 def check_agent(of: Snapshot, number: int) -> dict[str, Any]:
-    """Name, kind and step of joining of an agent. Raises ``SettingError`` if there is none of that number."""
+    """Name, kind and step of joining of an agent. Raises ``SettingError`` if none exists of that number."""
     rows = queries.agent_names(of.cached).filter(pl.col("agent") == number)
     if rows.is_empty():
         raise SettingError("agent", got=str(number), allowed=f"0 to {of.cached.table('agents').height - 1}")
@@ -61,7 +61,7 @@ def move_of(of: Snapshot, number: int, step: int, proposition: str) -> Move:
     """Return one move of one belief, with its causes. Raises as :func:`townsquare.analysis.causes.why.why` does."""
     reasons = why(queries.OfAgent(of, number), number, step, proposition)
     if not reasons.moves:
-        raise SettingError("step", got=str(step), allowed="a step after which the agent was there")
+        raise SettingError("step", got=str(step), allowed="a step after which the agent had joined")
     return reasons.moves[0]
 
 

@@ -55,8 +55,8 @@ def error_answer(error: TownsquareError) -> Response:
 def from_file(folder: Path | None, name: str, key: str, make: Callable[[], dict[str, Any]]) -> dict[str, Any]:
     """Return the answer in ``view-<name>.json``, or else what ``make`` gives, and write that for the next time.
 
-    The file is no part of the record and may be deleted. One of another key, or one that is damaged, is made anew; a
-    folder that cannot be written is left as it is, and None stands for no folder at all.
+    The file is no part of the record and may be deleted. One of another key, or one that is damaged, is made again; a
+    folder that cannot be written is left as it is, and None represents no folder at all.
     """
     if folder is None:
         return make()

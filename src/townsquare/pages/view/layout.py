@@ -1,10 +1,10 @@
-"""Where each agent stands in the picture of the follow graph: computed once, kept in a file beside the run.
+"""Where each agent is in the picture of the follow graph: computed once, kept in a file next to the run.
 
 Forces as in ForceAtlas2 (Jacomy et al. 2014, PLoS ONE 9(6) e98679): agents that follow each other are pulled together,
 all push each other away. The push is taken from a grid by a
 convolution instead of from every pair, as FIt-SNE does (Linderman et al. 2019, Nature Methods 16, 243), so that a pass
 costs the follows and the grid, not the square of the agents. The file is a cache: it is no part of the record, may be
-deleted at any time, and is made anew when agents have joined.
+deleted at any time, and is made again when agents have joined.
 """
 
 from __future__ import annotations

@@ -14,6 +14,7 @@ import polars as pl
 from townsquare.analysis.beliefs import names, of_proposition
 from townsquare.analysis.contract import CachedRun, setting
 from townsquare.analysis.follow_graph import standing_follows
+from townsquare.analysis.memories import remembered
 from townsquare.core import schema
 from townsquare.core.actions import SPECS, WORDS, On
 from townsquare.core.enums import HoldingChange
@@ -56,7 +57,7 @@ def worded(frame: pl.DataFrame, table: str) -> pl.DataFrame:
 
 
 def with_text(frame: pl.DataFrame, run: CachedRun, column: str = "text", name: str = "content") -> pl.DataFrame:
-    """Return rows with the text that a column points to, as a further column; null where there is none; untrusted."""
+    """Return rows with the text that a column points to, as a further column; null if none exists; untrusted."""
     texts = run.table("texts").select(pl.col("text").alias(column), pl.col("content").alias(name))
     return frame.join(texts, on=column, how="left", maintain_order="left")
 
@@ -140,7 +141,7 @@ def influence(of: Snapshot) -> pl.DataFrame:
 
 def _influence(of: Snapshot) -> pl.DataFrame:
     authors = of.cached.table("posts").select("post", pl.col("author").alias("agent"))
-    if of.run.stored("trail") == "Parquet":
+    if of.run.stored("trail") in ("Parquet", "packed"):
         size = pl.col("amount").abs().sum().alias("moved")
         shown = of.cached.lazy("trail").filter(pl.col("rank") >= 0)
         by_post = shown.group_by("post").agg(size).pipe(collected, ORDERED)
@@ -175,22 +176,17 @@ def memories_of(of: Snapshot, agent: int, step: int) -> pl.DataFrame:
     """Return what an agent remembers after a step, the most relevant first.
 
     ``memory``, ``step``, ``kind`` and ``action`` (words), ``post`` (root, or -1), ``content`` (untrusted),
-    ``importance`` in [0, 1], ``accessed`` (step in which its clock began anew) and ``relevance`` in [0, 1]: importance
+    ``importance`` in [0, 1], ``accessed`` (step in which its clock began again) and ``relevance`` in [0, 1]: importance
     times what is left after the decay since then, as MOSAIC's appendix E.1 has it.
     """
     rows = of.cached.table("agent_memories").filter((pl.col("agent") == agent) & (pl.col("step") <= step))
-    known = pl.col("memory").is_in(rows["memory"].implode()) & (pl.col("step") <= step)
-    accesses = of.cached.table("memory_accesses").filter(known)
-    last = pl.col("step").last().alias("accessed"), pl.col("decay").last()
-    touched = accesses.group_by("memory", maintain_order=True).agg(*last)
+    accesses = of.cached.table("memory_accesses").filter(pl.col("step") <= step)
     decay = float(setting(of.run, "memory", "decay", default=0.0))
-    lost = decay * float(setting(of.run, "memory", "days_per_step", default=1.0))
-    left = (pl.col("decay").fill_null(1.0) - lost * (step - pl.col("accessed"))).clip(0.0, 1.0)
-    joined = worded(rows, "agent_memories").join(touched, on="memory", how="left", maintain_order="left")
+    days = float(setting(of.run, "memory", "days_per_step", default=1.0))
+    known = worded(remembered(rows, accesses, decay, days, step), "agent_memories")
     return (
-        with_text(joined, of.cached)
-        .with_columns(pl.col("accessed").fill_null(pl.col("step")), pl.col("content").fill_null(""))
-        .with_columns((pl.col("importance") * left).alias("relevance"))
+        with_text(known, of.cached)
+        .with_columns(pl.col("content").fill_null(""))
         .select("memory", "step", "kind", "action", "post", "content", "importance", "accessed", "relevance")
         .sort(["relevance", "step", "memory"], descending=True)
     )

@@ -1,13 +1,14 @@
 """Who may ask the viewer, for what, and what a page of it may do in the browser.
 
 The viewer shows texts of strangers on the machine of its user. It answers only requests that name this machine as
-their host, so that a page of another site cannot reach it under a name of its own that leads here (DNS rebinding);
+their host, so that a page of another site cannot reach it under a separate name that leads here (DNS rebinding);
 only requests that read; and no page of another site. The policy of its own page forbids everything that does not come
 from the viewer itself: no inline script or style, no frame, no request elsewhere.
 """
 
 from __future__ import annotations
 
+from pathlib import Path
 from urllib.parse import urlsplit
 
 from starlette.datastructures import Headers, MutableHeaders
@@ -17,25 +18,9 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 LOOPBACK = "127.0.0.1"
 HOSTS = frozenset({"127.0.0.1", "localhost", "::1"})
 METHODS = frozenset({"GET", "HEAD"})
-POLICY = "; ".join(
-    (
-        "default-src 'none'",
-        "script-src 'self'",
-        "style-src 'self'",
-        "img-src 'self' data:",
-        "connect-src 'self'",
-        "base-uri 'none'",
-        "form-action 'none'",
-        "frame-ancestors 'none'",
-    )
-)
-HEADERS = {
-    "Content-Security-Policy": POLICY,
-    "X-Content-Type-Options": "nosniff",
-    "Referrer-Policy": "no-referrer",
-    "Cross-Origin-Opener-Policy": "same-origin",
-    "Cross-Origin-Resource-Policy": "same-origin",
-}
+_LINES = (Path(__file__).parent / "headers.txt").read_text(encoding="utf-8").splitlines()
+HEADERS = dict(line.split(": ", 1) for line in _LINES)
+"""Headers of every answer, as ``headers.txt`` lists them."""
 
 
 def host_of(header: str) -> str:

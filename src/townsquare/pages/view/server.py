@@ -102,7 +102,7 @@ QUESTIONS: Mapping[str, Question] = {
     "posts": paged(tables.posts_asked_for),
     "post": asks(posts.post, "post"),
 }
-"""What can be asked of a run, by the last part of its address; arguments stand in the query string."""
+"""What can be asked of a run, by the last part of its address; arguments are in the query string."""
 
 
 def _endpoint(answer: Callable[[Asked], Response]) -> Callable[[Request], Any]:
@@ -147,7 +147,7 @@ def _listing(library: Library, asked: Asked) -> Response:
     return json_answer({"folder": library.root.name, "runs": rows, "debates": list(library.debates())})
 
 
-# Answers that take long: stored in a file beside a run that is over.
+# Answers that take long: stored in a file next to a run that is over.
 
 
 _FORMAT = 1

@@ -4,7 +4,7 @@ Source: seeds/mosaic.txt, appendix D. Columns bear the names and the types of th
 does not have is NULL. ``docs/record.md`` states the deliberate differences, and what every id, count and time means.
 
 ``views.sql`` holds the SELECT of each view. A query that names a view computes it once (``AS MATERIALIZED``): SQLite
-can index the outcome for a join, which it cannot do for ids that are put together from a word and a number.
+can index the outcome for a join, which it cannot do for ids that are combined from a word and a number.
 """
 
 from __future__ import annotations

@@ -2,7 +2,7 @@
 -- the placeholders in braces: numbers of code words, and what SQLite and PostgreSQL write differently. {day:STEP} is the
 -- time of a step.
 
--- view users: an account, persons and sources
+-- view users: an account (person or source)
 WITH received AS (
   SELECT p.author AS agent, count(*) FILTER (WHERE a.kind = {ActionKind.LIKE}) AS likes,
     count(*) FILTER (WHERE a.kind = {ActionKind.SHARE}) AS shares,
@@ -39,7 +39,7 @@ SELECT 'user-' || c.agent AS user_id,
   {day:(SELECT max(step) FROM ts_steps)} AS last_influence_update
 FROM scored c LEFT JOIN answered t ON t.agent = c.agent LEFT JOIN ts_texts n ON n.text = c.name
 
--- view posts: a post that is no comment
+-- view posts: a post that is not a comment
 WITH counts AS (
   SELECT target AS post, count(*) FILTER (WHERE kind = {ActionKind.LIKE}) AS likes,
     count(*) FILTER (WHERE kind = {ActionKind.SHARE}) AS shares,
@@ -68,7 +68,7 @@ FROM ts_posts p LEFT JOIN counts c ON c.post = p.post LEFT JOIN gone g ON g.post
   LEFT JOIN checked v ON v.post = p.post LEFT JOIN ts_texts t ON t.text = p.text
 WHERE p.kind <> {PostKind.COMMENT}
 
--- view follows: a follow that was not undone
+-- view follows: a follow still in force
 SELECT 'user-' || follower AS follower_id, 'user-' || followed AS followed_id,
   {day:max(CASE WHEN change > 0 THEN step END)} AS created_at
 FROM ts_follows GROUP BY follower, followed HAVING sum(change) > 0
@@ -114,12 +114,12 @@ SELECT 'note-' || note AS note_id, 'user-' || agent AS user_id,
   {day:step} AS created_at
 FROM ts_note_ratings
 
--- view moderation_logs: an act of a moderator
+-- view moderation_logs: an action of a moderator
 SELECT l.rowid AS log_id, {item} AS post_id, CASE l.kind {log_kinds} END AS action_type, l.reason,
   {day:l.step} AS timestamp
 FROM ts_moderation_log l LEFT JOIN ts_posts p ON p.post = l.post
 
--- view fact_checks: the verdict in force on a post
+-- view fact_checks: the current verdict on a post
 SELECT 'post-' || v.post AS post_id, 'fact-checker' AS checker_id, CASE v.verdict {verdicts} END AS verdict,
   coalesce(e.content, '') AS explanation, v.confidence,
   CASE WHEN s.text IS NULL THEN '[]' ELSE {sources} END AS sources,
@@ -127,7 +127,7 @@ SELECT 'post-' || v.post AS post_id, 'fact-checker' AS checker_id, CASE v.verdic
 FROM ts_verdicts v LEFT JOIN ts_texts e ON e.text = v.explanation LEFT JOIN ts_texts s ON s.text = v.sources
 WHERE v.verdict <> {Verdict.NONE} AND v.rowid IN (SELECT max(rowid) FROM ts_verdicts GROUP BY post)
 
--- view agent_memories: a memory of an agent; none where agents have no memory (`memory.enabled`)
+-- view agent_memories: a memory of an agent; empty if agents have no memory (`memory.enabled`)
 WITH accessed AS MATERIALIZED (
   SELECT memory, step, decay FROM ts_memory_accesses
   WHERE rowid IN (SELECT max(rowid) FROM ts_memory_accesses GROUP BY memory)
@@ -138,7 +138,7 @@ SELECT 'memory-' || m.memory AS memory_id, 'user-' || m.agent AS user_id,
   {day:coalesce(a.step, m.step)} AS last_accessed, coalesce(a.decay, 1.0) AS decay_factor
 FROM ts_agent_memories m LEFT JOIN ts_texts c ON c.text = m.text LEFT JOIN accessed a ON a.memory = m.memory
 
--- view spread_metrics: a post that is neither share nor comment, and a step from its own on
+-- view spread_metrics: a post (no shares, no comments) and a step, from the step of the post on
 WITH RECURSIVE happened AS (
   SELECT target AS root, kind, agent, step FROM ts_actions
   WHERE status = {ActionStatus.ACCEPTED} AND kind IN ({spread_kinds})
@@ -176,6 +176,6 @@ SELECT 'post-' || f.post AS post_id, f.step AS time_step, f.views, f.diffusion_d
   g.post IS NOT NULL AS takedown_executed, {day:f.step} AS created_at
 FROM far f LEFT JOIN gone g ON g.post = f.post AND g.step <= f.step
 
--- view feed_exposures: a post that an agent was shown in a step, acted on or not; comments under it are left out
+-- view feed_exposures: a post shown to an agent in a step, whether or not the agent acted on it; comments under it are left out
 SELECT 'user-' || agent AS user_id, 'post-' || post AS post_id, step AS time_step, {day:step} AS created_at
 FROM ts_exposures WHERE under < 0

@@ -1,4 +1,4 @@
-"""Where a run stands on a PostgreSQL server, in one line that never holds a password, and in the folder of the run."""
+"""Where a run is on a PostgreSQL server, in one line that never holds a password, and in the folder of the run."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ class Address:
         ------
         SettingError
             It cannot be read, holds a password, or names no schema. What was given is never repeated, since a
-            password could stand in it.
+            password could be in it.
 
         Examples
         --------

@@ -22,7 +22,7 @@ from townsquare.record.sqlite import SETTINGS_FILE, write_settings
 
 
 class PostgresRecorder(DatabaseRecorder):
-    """Records into a schema of its own, which is made if it is not there.
+    """Records into a separate schema, which is made if it is not there.
 
     A step is one transaction whose last row is that of ``ts_steps``. While a run is open, an advisory lock keeps
     others from writing it; it ends with the connection. All rows go to the server, those of bulky tables too. A

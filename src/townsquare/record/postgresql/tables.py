@@ -128,7 +128,7 @@ def _create_table(connection: Connection, table: schema.Table) -> None:
 
 
 def _declared(column: schema.Column) -> str:
-    # Texts are compared byte by byte, as SQLite does, whatever the language of the database.
+    # Texts are compared byte by byte, as SQLite does, regardless of the language of the database.
     dtype = 'text COLLATE "C"' if column.dtype == "str" else TYPES[column.dtype]
     # NaN is stored as NULL, and so is what is missing from a column that was added later.
     return dtype if column.dtype.startswith("f") or column.since > 1 else f"{dtype} NOT NULL"

@@ -24,7 +24,7 @@ class AgentRows:
         self.learns: bool | None = False if names else None
 
     def of(self, word: str) -> int:
-        """Return the row, or -1 if there is none."""
+        """Return the row, or -1 if none exists."""
         if self.learns is None:
             self.learns = not is_row_number(word)
         row = self.row_of.get(word, -1)

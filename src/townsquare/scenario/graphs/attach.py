@@ -1,4 +1,4 @@
-"""Whom newcomers follow, whatever the graph was at the start."""
+"""Whom newcomers follow, regardless of the graph was at the start."""
 
 from __future__ import annotations
 

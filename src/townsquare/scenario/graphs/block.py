@@ -4,7 +4,7 @@ Holland, Laskey and Leinhardt 1983, "Stochastic blockmodels: first steps", direc
 depends on their blocks alone. Given as two chances, or as a mean number of follows and a homophily h. Then each agent
 has h of its expected follows in its own block and the rest spread over everyone without regard to blocks, so that h is
 Coleman's index of inbreeding homophily (Coleman 1958): (H - w)/(1 - w), where H is the share of follows inside the
-block and w the share of others that stand in it. 0 is a random graph; at 1 nobody follows anyone outside.
+block and w the share of others that are in it. 0 is a random graph; at 1 nobody follows anyone outside.
 """
 
 from __future__ import annotations
@@ -29,18 +29,23 @@ STANCE = "stance:"
 class BlockParams(MemberParams):
     """Settings of ``block``."""
 
-    by: str = setting(CHANCE, "what makes a block: `chance`, a trait of the question bank, or stance:<proposition>")
-    n_blocks: int = setting(2, "blocks drawn at random, or stance bands of equal width", ge=1, le=1000)
+    by: str = setting(CHANCE, "definition of blocks: `chance`, a trait of the question bank, or stance:<proposition>")
+    n_blocks: int = setting(2, "number of random blocks, or of stance ranges of equal width", ge=1, le=1000)
     mean_followed: float = setting(10.0, "accounts that an agent follows on average", ge=0)
-    homophily: float = setting(0.5, "share of the follows kept in one's own block; the others go anywhere", ge=0, le=1)
-    p_within: float | None = setting(None, "chance of a follow inside a block; needs `p_between`", ge=0, le=1)
+    homophily: float = setting(
+        0.5, "share of follows inside the agent's block; the others are spread over all agents", ge=0, le=1
+    )
+    p_within: float | None = setting(None, "probability of a follow inside a block; needs `p_between`", ge=0, le=1)
     p_between: float | None = setting(
-        None, "chance of a follow between blocks; with `p_within`, replaces mean and homophily", ge=0, le=1
+        None,
+        "probability of a follow between blocks; with `p_within`, replaces `mean_followed` and `homophily`",
+        ge=0,
+        le=1,
     )
 
 
 def blocks_of(n: int, params: BlockParams, draws: StageDraws, people: People | None) -> Int64:
-    """Return the block of each agent, (n,) int64 from 0; people without an answer are a block of their own.
+    """Return the block of each agent, (n,) int64 from 0; people without an answer are a separate block.
 
     Raises
     ------

@@ -15,7 +15,7 @@ from townsquare.core.array_types import Int32
 from townsquare.core.draws import StageDraws
 from townsquare.core.errors import SettingError
 from townsquare.scenario.population.sample import People
-from townsquare.settings.config import MemberParams
+from townsquare.settings.base import FamilyMember
 
 MAX_FOLLOWS = 2**31 - 1
 FOLLOWS_AT_BIRTH = 10  # where a graph has no number for it, as a file has not
@@ -50,7 +50,7 @@ class Build(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class GraphKind:
+class GraphKind(FamilyMember):
     """A member of the family ``graph``.
 
     Attributes
@@ -65,8 +65,6 @@ class GraphKind:
         How many accounts a newcomer follows, of a graph of ``n`` agents: as many as it gave everybody at the start.
     """
 
-    name: str
-    params: type[MemberParams]
     build: Build
     follows_at_birth: Callable[[Any, int], int] = lambda params, n: FOLLOWS_AT_BIRTH
 

@@ -9,15 +9,11 @@ from townsquare.scenario.population.sample import People
 from townsquare.settings.config import MemberParams
 
 
-class GivenParams(MemberParams):
-    """Settings of ``given``: none."""
-
-
-def _build(n: int, params: GivenParams, draws: StageDraws, *, people: People | None = None, **_: object) -> Edges:
+def _build(n: int, params: MemberParams, draws: StageDraws, *, people: People | None = None, **_: object) -> Edges:
     if people is None or people.follows is None:
         do = "give the scenario `accounts` and `follows`, or choose another kind"
         raise SettingError("graph.kind", got="'given', but the scenario gives no follows", do=do)
     return Edges(*people.follows)
 
 
-GIVEN = GraphKind("given", GivenParams, _build)
+GIVEN = GraphKind("given", MemberParams, _build)

@@ -21,7 +21,7 @@ from townsquare.scenario.graphs.agent_rows import AgentRows, check_distinct
 from townsquare.scenario.graphs.contract import Edges
 
 KINDS = (".graphml", ".gexf")
-# XML can define words that stand for files or for gigabytes of text; graphs need none.
+# XML can define words that represent files or for gigabytes of text; graphs need none.
 _DEFINES = re.compile(r"<!\s*(DOCTYPE|ENTITY)", re.IGNORECASE)
 
 
@@ -84,7 +84,7 @@ def _parse(path: Path) -> Any:
     except (ParseError, networkx.NetworkXError, KeyError, ValueError, TypeError, StopIteration) as error:
         reason = " ".join(str(error).split())[:200] or type(error).__name__
         kind = path.suffix.lower().removeprefix(".")
-        raise DataError(str(path), got=f"no {kind} that can be read ({reason})", allowed=f"a {kind} file") from None
+        raise DataError(str(path), got=f"an unreadable {kind} file ({reason})", allowed=f"a {kind} file") from None
 
 
 def _nodes(graph: Any) -> Iterator[tuple[str, str]]:

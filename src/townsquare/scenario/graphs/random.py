@@ -14,11 +14,11 @@ class RandomParams(MemberParams):
     """Settings of ``random``."""
 
     mean_followed: float = setting(10.0, "accounts that an agent follows on average", ge=0)
-    p: float | None = setting(None, "chance that one agent follows another; replaces the mean", ge=0, le=1)
+    p: float | None = setting(None, "probability that one agent follows another; replaces `mean_followed`", ge=0, le=1)
 
 
 def _build(n: int, params: RandomParams, draws: StageDraws, **_: object) -> Edges:
-    """Each of the n(n - 1) possible follows is there with the same probability, independently."""
+    """Draw each of the n(n - 1) possible follows with the same probability, independently."""
     p = min(1.0, params.mean_followed / max(1, n - 1)) if params.p is None else params.p
     expected = p * n * (n - 1)
     check_size("graph.mean_followed" if params.p is None else "graph.p", expected, f"{p:.6g} for a follow")

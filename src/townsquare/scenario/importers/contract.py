@@ -22,6 +22,7 @@ from townsquare.core.member_errors import breach, call_member
 from townsquare.core.tabular import Record, Records, columns_of
 from townsquare.scenario.contents import Scenario
 from townsquare.scenario.read import FILE_KEYS, SCENARIO_FILE, YAML_KINDS, scenario_of_document
+from townsquare.settings.base import FamilyMember
 from townsquare.settings.config import MemberParams
 
 FAMILY = "importer"
@@ -53,7 +54,7 @@ class Imported:
 
 
 @dataclass(frozen=True, slots=True)
-class Importer:
+class Importer(FamilyMember):
     """A member of the family ``importer``.
 
     Attributes
@@ -66,8 +67,6 @@ class Importer:
         ``read(files, params)``: the rows of the files, in the order in which they were given. Raises ``DataError``.
     """
 
-    name: str
-    params: type[MemberParams]
     read: Callable[[Sequence[Path], Any], Imported]
 
 

@@ -47,7 +47,7 @@ class Mapped(MemberParams):
     accounts: TableMapping | None = None
     follows: TableMapping | None = None
     propositions: tuple[dict[str, str], ...] = ()
-    step_length: str = Field("1 day", description="how long a step lasts, where posts have times")
+    step_length: str = Field("1 day", description="length of a step, if posts have times")
 
 
 @dataclass(frozen=True, slots=True)

@@ -88,7 +88,7 @@ def _check_apart(where: str, names: Sequence[str], spans: Sequence[tuple[int, in
             )
     for name, (low, high) in zip(names, spans, strict=True):
         if low > high:
-            raise SettingError(where, got=repr(name), allowed="a range whose first number is the smaller one")
+            raise SettingError(where, got=repr(name), allowed="a range with the smaller number first")
 
 
 def fit(weight: Float, groups: Sequence[Int64], targets: Sequence[Target]) -> Float:

@@ -1,6 +1,6 @@
 """Personas as text and as JSON lines: one ``{"id": …, "text": …, "labels": {…}}`` each.
 
-Where somebody measured them, ``activity`` and ``stance`` (an object of stances by proposition) stand there too.
+Where somebody measured them, ``activity`` and ``stance`` (an object of stances by proposition) are there too.
 
 A persona is rendered from its answers by a template, one sentence an answer, so that every attribute is in it;
 :func:`missing_attributes` checks that of any text. (In the earlier system's generated personas political affiliation,
@@ -204,12 +204,12 @@ def read_personas(path: Path, bank: QuestionBank) -> Personas:
         stance = {field.removeprefix(STANCE): _number(record, field, -1, 1) for field in toward}
         people.append(Person(codes, text, stance, activity))
     if not people:
-        raise DataError(str(path), got="an empty file", allowed="one persona a line")
+        raise DataError(str(path), got="an empty file", allowed="one persona per line")
     return Personas.of(places, people)
 
 
 def _read_field(record: tabular.Record, field: str, value: object, codes: Int16, bank: QuestionBank) -> None:
-    """Set the code that a field stands for; refuse fields that do not belong here."""
+    """Set the code that a field represents; refuse fields that do not belong here."""
     head, _, label = field.partition(":")
     where = record.where(field)
     if head == "labels" and label:
@@ -222,7 +222,7 @@ def _read_field(record: tabular.Record, field: str, value: object, codes: Int16,
 
 
 def _number(record: tabular.Record, field: str, low: float, high: float) -> float:
-    """Return a number in [``low``, ``high``], not one in quotes; NaN where there is none."""
+    """Return a number in [``low``, ``high``], not one in quotes; NaN if none exists."""
     if isinstance(value := record.cells.get(field), str):
         raise DataError(record.where(field), got=repr(value)[:80], allowed=f"a number from {low:g} to {high:g}")
     return number_cell(record, field, low, high)

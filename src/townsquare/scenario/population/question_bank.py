@@ -2,7 +2,7 @@
 
 Labels, answers and distributions follow MOSAIC's bank (``reference``: its ``generate_personas.py`` and released data):
 20 questions with 19 labels. The two questions labeled ``social_context`` are one trait; the later one gives its words,
-as in the source. Wording and sentences are this project's own and stand in ``data/question_bank.yaml``.
+as in the source. Wording and sentences are this project's own and are in ``data/question_bank.yaml``.
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ class Trait:
     answers : tuple of str
         The answer behind each code; empty for a number.
     words : tuple of str
-        Each answer as it stands in the sentence.
+        Each answer as it is in the sentence.
     chances : (k, len(answers)) float64
         Probability of each answer, rows sum to 1; one row, or one for each answer of ``given``. Of a number: empty, or
         one row for the numbers from low to high that is drawn from instead of the normal.
@@ -293,6 +293,8 @@ def _answers(
         for item in row:
             chances[at, order[item.value]] += item.p
         if not math.isclose(chances[at].sum(), 1.0, abs_tol=1e-9):
-            raise DataError(f"{where}, answers", got=f"chances {chances[at].sum()}", allowed="chances that sum to 1")
+            raise DataError(
+                f"{where}, answers", got=f"probabilities {chances[at].sum()}", allowed="probabilities that sum to 1"
+            )
     chances.flags.writeable = False
     return tuple(words), tuple(words.values()), chances

@@ -80,7 +80,7 @@ def sample_people(
     first, n : int
         Their rows among agents, which are the keys of all draws.
     settings : Population
-        Its ``file``, if set, gives traits and texts, and activity and stances where they stand there; everything else
+        Its ``file``, if set, gives traits and texts, and activity and stances where they are there; everything else
         is drawn as for sampled people. With ``margins`` too, people are drawn from the file by weights that meet them.
     propositions : sequence of str
         Names, in order.
@@ -88,7 +88,7 @@ def sample_people(
         Seed of the run.
     ordinal : int, optional
         Which row of ``settings.file`` is the first to be used; ``first`` if not given. They differ where agents that
-        are no persons stand before.
+        are no persons come before.
     folder : Path, optional
         Where ``settings.file`` is looked for before the working directory.
     accounts : Personas, optional
@@ -172,7 +172,7 @@ def _from_file(
     ends = np.cumsum(_weights_once(personas, bank, json.dumps(settings.margins), settings.file))
     drawn = np.searchsorted(ends[:-1], _uniform("persona", agents, draws), side="right")
     chosen = personas.take(drawn)
-    # One person may stand for many agents, and names must tell agents apart.
+    # One person may represent many agents, and names must tell agents apart.
     ids = tuple(f"{name}/{agent}" for name, agent in zip(chosen.ids, agents.tolist(), strict=True))
     return replace(chosen, ids=ids)
 

@@ -1,7 +1,7 @@
 """Personas from the answers of a survey (MOSAIC, appendix A.1).
 
 Each respondent becomes one persona: answers as traits of the question bank, ratings as traits or stances, and what was
-written in free text kept as a sentence of the persona. What the columns mean stands in a mapping file,
+written in free text kept as a sentence of the persona. What the columns mean is in a mapping file,
 :mod:`townsquare.scenario.population.survey_mapping`. Original answers are not copied into the personas: what is not
 mapped is left behind, and named.
 """
@@ -59,7 +59,7 @@ def personas_from_survey(answers: Path, mapping: Path, bank: QuestionBank, *, sk
     Raises
     ------
     DataError
-        With file, row and column: a column that is not there, an answer that nothing stands for, an id twice, a row
+        With file, row and column: a column that is not there, an answer that nothing represents, an id twice, a row
         without any answer; no row that is left.
     """
     known = read_mapping(mapping, bank)
@@ -73,7 +73,7 @@ def personas_from_survey(answers: Path, mapping: Path, bank: QuestionBank, *, sk
         try:
             name = name_cell(record, id_column) if id_column else f"row-{number}"
             if name in people:
-                raise DataError(record.where(id_column or "id"), got=f"{name!r} again", allowed="an id of its own")
+                raise DataError(record.where(id_column or "id"), got=f"{name!r} again", allowed="a unique id")
             people[name] = _person(record, columns, missing, bank)
         except DataError as error:
             if not skip_bad:
@@ -81,7 +81,7 @@ def personas_from_survey(answers: Path, mapping: Path, bank: QuestionBank, *, sk
             left_out.append(str(error))
     if not people:
         do = left_out[0] if left_out else "give a file with one row per respondent"
-        raise DataError(str(answers), got="no row that makes a persona", allowed="at least one", do=do)
+        raise DataError(str(answers), got="no row that gives a persona", allowed="at least one", do=do)
     used = {id_column, *(column.name for column in columns)}
     unused = tuple(column for column in table.columns if column not in used)
     return Survey(Personas.of(people, list(people.values())), tuple(left_out), unused)
@@ -113,12 +113,12 @@ def _person(record: Record, columns: list[_Column], missing: set[str], bank: Que
         raise DataError(record.location, got="no usable answer", allowed="at least one", do="remove the row")
     if len(text) > MAX_CHARACTERS:
         got, allowed = f"a persona of {len(text):,} characters", f"at most {MAX_CHARACTERS:,} characters"
-        raise DataError(record.location, got=got, allowed=allowed, do="map fewer free texts or shorten them")
+        raise DataError(record.location, got=got, allowed=allowed, do="map fewer free texts, or shorten them")
     return Person(codes, text, {name: value for name, value in stance.items() if not math.isnan(value)})
 
 
 def _code(answer: str, label: str, column: _Column, bank: QuestionBank, where: str) -> int:
-    """Return the code that an answer stands for: by its value, by its band, or as the bank has it."""
+    """Return the code that an answer represents: by its value, by its band, or as the bank has it."""
     values = {word.strip().casefold(): value for word, value in column.meaning.values.items()}
     value = _band_of(answer, column.bands, where) if column.bands else values.get(answer.casefold(), answer)
     if value is None:

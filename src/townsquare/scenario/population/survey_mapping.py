@@ -4,7 +4,7 @@
 
     id: participant              # column of ids; without it, people are called by their row
     skip_rows: 0                 # rows under the header that hold no answers: Qualtrics writes two
-    missing: [NA, prefer not to say]   # words, beside an empty cell, that are no answer
+    missing: [NA, prefer not to say]   # words, next to an empty cell, that are no answer
     columns:
       Age: {trait: age}
       Sex: {trait: gender, values: {m: Male, f: Female}}
@@ -58,7 +58,7 @@ class SurveyMapping(MemberParams):
 
 @dataclass(frozen=True, slots=True)
 class Band:
-    """A stretch [``low``, ``high``] of a rating scale, and the answer it stands for."""
+    """A stretch [``low``, ``high``] of a rating scale, and the answer it represents."""
 
     low: float
     high: float

@@ -1,4 +1,4 @@
-"""Messages that events send: posts that stand at the top of the feeds of an audience, and in no other feed."""
+"""Messages that events send: posts that are at the top of the feeds of an audience, and in no other feed."""
 
 from __future__ import annotations
 

@@ -14,7 +14,6 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from townsquare.beliefs.evidence.conflict import check_theta
 from townsquare.beliefs.evidence.contract import (
     Embedder,
     Extractor,
@@ -67,17 +66,12 @@ class Judges:
         """Create the judges that the settings choose, for the propositions and the bank of a scenario."""
         members, params, chosen = settings.members, settings.params, settings.config.evidence
         embedder: Embedder = members["embedder"]
-        theta = embedder.theta if chosen.theta is None else chosen.theta
-        theta_self = embedder.theta_self if chosen.theta_self is None else chosen.theta_self
-        check_theta(theta, "evidence.theta")
-        check_theta(theta_self, "evidence.theta_self")
         return cls(
             (members["extractor"], params["extractor"]),
             (members["strength"], params["strength"]),
             Vectors(embedder, params["embedder"]),
             topics_of(scenario),
-            theta,
-            theta_self,
+            *embedder.thresholds(chosen.theta, chosen.theta_self),
             chosen.own_claims,
         )
 

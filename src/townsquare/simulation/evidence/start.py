@@ -89,7 +89,7 @@ def started(
         The rule in use and its settings.
     new : Newcomers
     draws : Draws
-        Of the run; seeds are drawn by agent and text, whatever the step.
+        Of the run; seeds are drawn by agent and text, regardless of the step.
     texts : sequence of str
         Texts by row: those that there are, and those that come with these rows.
 

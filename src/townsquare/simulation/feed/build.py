@@ -63,7 +63,7 @@ def build(world: World, ranker: ChosenRanker, options: FeedOptions, draw: StageD
             ranked = rank_all(inputs, readers) if ranker.is_uniform else rank_for_readers(view, ranker, inputs, readers)
             if part.sent.size:
                 ranked = put_on_top(_messages(world, inputs, part.sent), ranked)
-            count_rows(readers, ranked, comments, roots, ptr)
+            count_rows(readers, ranked, comments, ptr)
             np.cumsum(ptr, out=ptr)
             write_rows(readers, ranked, comments, roots, notes, ptr, rows)
     n = int(indptr[-1])

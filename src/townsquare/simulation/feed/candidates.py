@@ -23,7 +23,7 @@ _COUNTS = ("likes", "dislikes", "shares", "comments", "flags")
 CANDIDATE = np.dtype([("key", "u8"), ("score", "f8"), ("post", "i4"), ("root", "i4"), ("author", "i4"), ("step", "i4")])
 """A live post in the ring of its author; ``root`` is an index of roots, ``author`` wrote the root.
 
-A feed looks at some 30 candidates. These 32 bytes stand in six columns of posts that are megabytes apart.
+A feed looks at some 30 candidates. These 32 bytes are in six columns of posts that are megabytes apart.
 """
 NOTE = np.dtype([("note", "i4"), ("author", "i4")])
 ROOT_NOTES = np.dtype([("key", "u8"), ("first", "i4"), ("pending", "i4"), ("count", "i4")], align=True)
@@ -57,7 +57,7 @@ class Pool(NamedTuple):
 
 
 class Comments(NamedTuple):
-    """Live comments by post, ``ptr`` (posts + 1,) int64, the best first; a post shows ``limit`` at most.
+    """Live comments by root, ``ptr`` (roots + 1,) int64, the best first; a post shows ``limit`` at most.
 
     ``post`` (k,) int32 are rows of posts, ``author`` (k,) int32 wrote them.
     """
@@ -114,16 +114,16 @@ def feed_inputs(
     score = ranker.scores(view)
     ptr, row = _in_rings(world, score)
     pool, n_injected = (np.empty(0, np.int32), 0) if retrieves else shared_pool(world, settings, draw)
-    comments = _comments(world, draw, settings.comments_per_post(int(np.count_nonzero(world.persons()))))
+    per_post = settings.comments_per_post(int(np.count_nonzero(world.persons())))
     sent = options.sent[options.sent >= 0]
     others = view.live_roots if retrieves else pool
-    roots = _roots(world, [row["root"], others, np.asarray(posts["root"])[sent]], comments, options.labels_differ)
+    roots, under = _roots(world, [row["root"], others, posts["root"][sent]], per_post, options.labels_differ)
     row["root"] = roots.index_of[row["root"]]
     author, key = (np.asarray(posts[name])[pool] for name in ("author", "key"))
     return FeedInputs(
         Candidates(ptr, row, settings.followed, draw.base("newest"), draw.base("order")),
         Pool(pool, roots.index_of[pool], author, key, score[pool], n_injected, draw.base("pool")),
-        comments,
+        _comments(world, draw, per_post, roots, under),
         roots,
         _notes(world, roots, draw.base("offer")),
         score,
@@ -203,45 +203,42 @@ def _newest(roots: Array, step: Array, key: Array, limit: int, draw: StageDraws)
 
 
 def _recent_roots(world: World, limit: int, without: Array) -> Array:
-    """Live original and injected roots, whole steps at a time from the newest, until ``limit`` are found."""
-    kind, status = world.posts["kind"], world.posts["status"]
-    recent: list[Array] = []
-    n, stop = 0, world.posts.n
-    for start in [*world.step_starts[::-1], 0]:
-        rows = np.arange(start, stop)
-        is_root = (kind[start:stop] == PostKind.ORIGINAL) | (kind[start:stop] == PostKind.INJECTED)
-        rows = rows[is_root & (status[start:stop] == PostStatus.ACTIVE)]
-        recent.append(rows[~np.isin(rows, without)])
-        n += recent[-1].size
-        stop = start
-        if n >= limit or start == 0:
-            break
-    return np.concatenate(recent)
+    """Live original and injected roots of the last steps: of twice as many steps until ``limit`` are found."""
+    kind, status, starts, steps = world.posts["kind"], world.posts["status"], world.step_starts, 1
+    while True:
+        start = starts[-steps] if steps < len(starts) else 0
+        is_root = (kind[start:] == PostKind.ORIGINAL) | (kind[start:] == PostKind.INJECTED)
+        rows = start + np.flatnonzero(is_root & (status[start:] == PostStatus.ACTIVE))
+        rows = rows[~np.isin(rows, without)]
+        if rows.size >= limit or start == 0:
+            return rows
+        steps *= 2
 
 
-def _comments(world: World, draw: StageDraws, per_post: int) -> Comments:
-    """Live comments by post, most liked first, equal ones by a draw; none if none are shown."""
-    if not per_post:
-        return Comments(np.empty(0, np.int64), np.empty(0, np.int32), np.empty(0, np.int32), 0)
-    rows = world.comment_rows[world.posts["status"][world.comment_rows] == PostStatus.ACTIVE]
-    tie = draw.bits("comment order", np.zeros(rows.size, np.int64), world.posts["key"][rows])
-    parent = np.asarray(world.posts["parent"])[rows]
-    order = np.lexsort((tie, -np.asarray(world.posts["likes"])[rows].astype(np.int64), parent))
-    ptr, post = np.r_[0, np.cumsum(np.bincount(parent, minlength=world.posts.n))], rows[order].astype(np.int32)
-    return Comments(ptr.astype(np.int64), post, np.asarray(world.posts["author"])[post], per_post)
-
-
-def _roots(world: World, rows: list[Array], comments: Comments, labels_differ: bool) -> Roots:
-    """Index these roots, and the comments that stand under any of them."""
+def _roots(world: World, rows: list[Array], per_post: int, labels_differ: bool) -> tuple[Roots, Array]:
+    """Index these roots, and the live comments under them; return the rows of these too, none if none are shown."""
     posts = world.posts
     shown = np.zeros(posts.n, np.bool_)
     for some in rows:
         shown[some] = True
-    shown[comments.post[shown[posts["parent"][comments.post]]]] = True
+    comments = world.comment_rows if per_post else world.comment_rows[:0]
+    comments = comments[shown[posts["parent"][comments]] & (posts["status"][comments] == PostStatus.ACTIVE)]
+    shown[comments] = True
     row = np.flatnonzero(shown).astype(np.int32)
     index = np.full(posts.n, NONE, np.int32)
     index[row] = np.arange(row.size)
-    return Roots(row, index, row.size if labels_differ else 0)
+    return Roots(row, index, row.size if labels_differ else 0), comments
+
+
+def _comments(world: World, draw: StageDraws, per_post: int, roots: Roots, rows: Array) -> Comments:
+    """Put comments in order: by root, then most liked first, equal ones by a draw."""
+    posts = world.posts
+    tie = draw.bits("comment order", np.zeros(rows.size, np.int64), posts["key"][rows])
+    root = roots.index_of[posts["parent"][rows]]
+    rows = rows[np.lexsort((tie, (root.astype(np.int64) << 32) - posts["likes"][rows]))]
+    ptr = np.zeros(roots.row.size + 1, np.int64)
+    np.cumsum(np.bincount(root, minlength=roots.row.size), out=ptr[1:])
+    return Comments(ptr, rows, posts["author"][rows], per_post)
 
 
 def _notes(world: World, roots: Roots, draw: np.uint64) -> Notes:

@@ -1,6 +1,6 @@
 """Ranks feeds: all readers in one pass where a post has one score, else in two stages for parts of the readers.
 
-Two stages: gather what could stand in each reader's feed as flat arrays, ask the ranker for a score a row, then choose
+Two stages: gather what could be in each reader's feed as flat arrays, ask the ranker for a score a row, then choose
 and put in order with the draws of the one pass. A ranker that gives a post the same score for everybody gets the same
 feeds either way.
 """
@@ -51,7 +51,7 @@ def rank_for_readers(view: RankingView, ranker: ChosenRanker, inputs: FeedInputs
 
 
 def gather(view: RankingView, ranker: ChosenRanker, inputs: FeedInputs, readers: Readers) -> Gathered:
-    """Gather what could stand in the feeds of ``readers``: rows of followed accounts, then roots of others.
+    """Gather what could be in the feeds of ``readers``: rows of followed accounts, then roots of others.
 
     From the shared pool come as many roots with the smallest draws as could be shown. What a ranker retrieves is all
     there, but for roots of the reader and of followed accounts.

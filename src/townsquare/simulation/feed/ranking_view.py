@@ -25,7 +25,7 @@ class Follows(NamedTuple):
 
 
 class RankingView:
-    """The world as it stands before the feeds of a step are built. Every array is read-only.
+    """The world as it comes before the feeds of a step are built. Every array is read-only.
 
     Attributes
     ----------
@@ -57,7 +57,7 @@ class RankingView:
     def reacted(self, *kinds: ActionKind) -> tuple[Int32, Int32]:
         """Return who did any of these to which root: agents and roots, (n,) each, by agent, each pair once.
 
-        ``kinds`` are of like, dislike, share, flag, add_note, like_comment. Comments stand in ``posts``: their author
+        ``kinds`` are of like, dislike, share, flag, add_note, like_comment. Comments are in ``posts``: their author
         wrote under ``posts["parent"]``.
         """
         agent, root, done = self._reactions
@@ -72,7 +72,7 @@ class RankingView:
         return Follows(read_only(indptr), read_only(followed), read_only(since))
 
     def is_following(self, readers: npt.ArrayLike, authors: npt.ArrayLike) -> Bool:
-        """Return whether each reader follows the author beside it, (m,); in any order."""
+        """Return whether each reader follows the author next to it, (m,); in any order."""
         return _find(self._follow_keys, self._pairs(readers, authors))[1]
 
     def ties(self, readers: npt.ArrayLike, authors: npt.ArrayLike) -> Int64:

@@ -30,14 +30,14 @@ class Rows(NamedTuple):
 
 
 @nb.njit(inline="always", cache=True)
-def _comments_under(i: int, root: int, readers: Readers, comments: Comments, roots: Roots, out: Array) -> int:
+def _comments_under(i: int, root: int, readers: Readers, comments: Comments, out: Array) -> int:
     """Write the positions of the comments that reader ``i`` sees under a root into ``out``, and return how many.
 
     These are of others, but of no hidden author.
     """
-    n, r, agent = 0, roots.row[root], readers.agents[i]
+    n, agent = 0, readers.agents[i]
     first, last = readers.hidden_ptr[agent - readers.first], readers.hidden_ptr[agent - readers.first + 1]
-    for c in range(comments.ptr[r], comments.ptr[r + 1]):
+    for c in range(comments.ptr[root], comments.ptr[root + 1]):
         if n == comments.limit:
             break
         if comments.author[c] != agent and not has(readers.hidden, first, last, comments.author[c]):
@@ -47,14 +47,14 @@ def _comments_under(i: int, root: int, readers: Readers, comments: Comments, roo
 
 
 @nb.njit(parallel=True, cache=True)
-def count_rows(readers: Readers, ranked: Ranked, comments: Comments, roots: Roots, out: Array) -> None:
+def count_rows(readers: Readers, ranked: Ranked, comments: Comments, out: Array) -> None:
     """Count the rows of each feed with the comments under its posts, into ``out[i + 1]``."""
     for i in nb.prange(readers.agents.shape[0]):
         n = ranked.counts[i]
         if comments.limit > 0:
             under = np.empty(comments.limit, np.int64)
             for x in range(ranked.counts[i]):
-                n += _comments_under(i, ranked.rows[i, x].root, readers, comments, roots, under)
+                n += _comments_under(i, ranked.rows[i, x].root, readers, comments, under)
         out[i + 1] = n
 
 
@@ -90,7 +90,7 @@ def _write_feed(
         out.agent[at], out.rank[at], out.post[at], out.author[at] = agent, x, row.post, row.author
         out.slot[at], out.code[at] = row.slot, row.root
         at += 1
-        shown = _comments_under(i, row.root, readers, comments, roots, under) if comments.limit > 0 else 0
+        shown = _comments_under(i, row.root, readers, comments, under) if comments.limit > 0 else 0
         for y in range(shown):
             c = under[y]
             out.agent[at], out.rank[at], out.post[at], out.author[at] = agent, x, comments.post[c], comments.author[c]

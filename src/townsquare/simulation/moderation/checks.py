@@ -59,7 +59,7 @@ class ChosenModerator:
 
 
 def rows_of(name: str, change: Change, step: int) -> dict[str, Columns]:
-    """Return the rows of a review by table, with no rows where there are none."""
+    """Return the rows of a review by table, with no rows if none exist."""
     if not change.rows.keys() <= _MAY_WRITE:
         raise breach(FAMILY, name, f"rows of {sorted(change.rows.keys() - _MAY_WRITE)}", f"of {sorted(_MAY_WRITE)}")
     out = Batches(step)

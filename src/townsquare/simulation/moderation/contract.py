@@ -8,12 +8,12 @@ from typing import Any
 
 from townsquare.core.actions import ActionKind
 from townsquare.models.contract import Asker
-from townsquare.settings.config import MemberParams
+from townsquare.settings.base import FamilyMember
 from townsquare.simulation.change import Change
 
 
 @dataclass(frozen=True, slots=True)
-class Moderator:
+class Moderator(FamilyMember):
     """A member of the family ``moderation``.
 
     Attributes
@@ -37,8 +37,6 @@ class Moderator:
         (:class:`townsquare.simulation.moderation.note_scorers.contract.ChosenNoteScorer`).
     """
 
-    name: str
-    params: type[MemberParams]
     adds: frozenset[ActionKind]
     review: Callable[..., Change]
     asks: Callable[[Any], bool] | None = None

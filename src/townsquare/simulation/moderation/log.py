@@ -22,7 +22,7 @@ def logged(
 
 
 def joined(*parts: Mapping[str, schema.Columns]) -> dict[str, schema.Columns]:
-    """Return the rows of all parts; logs follow one another, other tables stand in one part only."""
+    """Return the rows of all parts; logs follow one another, other tables are in one part only."""
     out: dict[str, schema.Columns] = {}
     for part in parts:
         for name, rows in part.items():

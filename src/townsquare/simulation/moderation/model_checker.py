@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from townsquare.core.enums import Verdict
 from townsquare.core.files import clean
-from townsquare.models.contract import Asker, Message, Reply, Request, object_schema
+from townsquare.models.contract import Asker, Reply, Request, object_schema
 from townsquare.models.prompts.filling import filled, quoted
 from townsquare.simulation.moderation.checker import CheckerParams, Findings
 from townsquare.simulation.world import World
@@ -56,15 +56,8 @@ def _question(world: World, post: int, params: CheckerParams, with_notes: bool) 
             }
             for note in notes
         ]
-    return Request(
-        purpose="fact_check",
-        messages=(Message("user", filled("fact_check", post=quoted(shown))),),
-        schema=_SCHEMA,
-        name="fact_check",
-        temperature=params.checker_temperature,
-        max_tokens=512,
-        turn=int(columns["key"][post]) & 0x7FFFFFFF,
-    )
+    prompt, turn = filled("fact_check", post=quoted(shown)), int(columns["key"][post]) & 0x7FFFFFFF
+    return Request.of("fact_check", prompt, _SCHEMA, temperature=params.checker_temperature, max_tokens=512, turn=turn)
 
 
 def _explanation(reply: Reply) -> str:

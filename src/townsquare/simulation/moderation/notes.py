@@ -26,7 +26,7 @@ def review_notes(world: World, scorer: ChosenNoteScorer) -> dict[str, schema.Col
     shown = scores.status == NoteStatus.SHOWN
     changed = np.flatnonzero(shown != (before.status == NoteStatus.SHOWN))
     kinds = np.where(shown[changed], LogKind.NOTE_SHOWN, LogKind.NOTE_WITHDRAWN)
-    reasons = [_why(world, scores, note) for note in changed.tolist()]
+    reasons = _reasons(world, scores, changed)
     log = logged(world, world.notes["post"][changed], kinds, reasons, changed.astype(np.float64))
     return joined(log, _recorded(world, before, scores))
 
@@ -62,10 +62,12 @@ def _differ(old: npt.NDArray[np.float64], new: npt.NDArray[np.float64]) -> npt.N
     return np.asarray((old != new) & ~(np.isnan(old) & np.isnan(new)))
 
 
-def _why(world: World, scores: NoteScores, note: int) -> str:
-    """Return the reason that the log gives for showing a note, or for withdrawing it."""
-    counts = {name: int(world.notes[name][note]) for name in ("helpful", "somewhat", "not_helpful")}
-    parts = [f"{n} {name.replace('_', ' ')}" for name, n in counts.items() if n or name != "somewhat"]
-    if not np.isnan(scores.intercept[note]):
-        parts.append(f"intercept {scores.intercept[note]:.2f}")
-    return ", ".join(parts)
+def _reasons(world: World, scores: NoteScores, notes: npt.NDArray[np.int64]) -> list[str]:
+    """Return the reasons that the log gives for showing notes, or for withdrawing them."""
+    columns = [world.notes[name][notes].tolist() for name in ("helpful", "somewhat", "not_helpful")]
+    reasons = []
+    for helpful, somewhat, not_helpful, intercept in zip(*columns, scores.intercept[notes].tolist(), strict=True):
+        parts = [f"{helpful} helpful", f"{somewhat} somewhat" * (somewhat > 0), f"{not_helpful} not helpful"]
+        parts.append("" if np.isnan(intercept) else f"intercept {intercept:.2f}")
+        reasons.append(", ".join(filter(None, parts)))
+    return reasons

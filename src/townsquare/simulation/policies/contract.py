@@ -14,14 +14,14 @@ from townsquare.core.enums import Rating
 from townsquare.core.member_errors import breach, call_member, check_array, check_type, check_values, repeated
 from townsquare.core.schema import NONE, TABLES
 from townsquare.models.contract import Asker
-from townsquare.settings.config import MemberParams
+from townsquare.settings.base import FamilyMember
 from townsquare.simulation.views import COLUMNS, ProposedActions, Views
 
 FAMILY = "policy"
 
 
 @dataclass(frozen=True, slots=True)
-class Policy:
+class Policy(FamilyMember):
     """A member of the family ``policy``.
 
     Attributes
@@ -34,13 +34,11 @@ class Policy:
         ``decide(views, draws, params) -> ProposedActions``. It draws by (agent, key of a post) only, changes nothing,
         and gives the same agent the same choice whoever else is in the views.
     reads : frozenset of str
-        What it reads beside the feed: ``persona``, ``memory``. A run that nobody reads them in has neither.
+        What it reads next to the feed: ``persona``, ``memory``. A run that nobody reads them in has neither.
     bind : callable, optional
         ``bind(asker)`` gives the same policy with a language model to ask; it decides only then.
     """
 
-    name: str
-    params: type[MemberParams]
     decide: Callable[[Views, StageDraws, Any], ProposedActions]
     reads: frozenset[str] = frozenset()
     bind: Callable[[Asker], Policy] | None = None

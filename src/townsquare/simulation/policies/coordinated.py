@@ -27,21 +27,21 @@ _ON_ROWS = (ActionKind.LIKE, ActionKind.SHARE, ActionKind.COMMENT, ActionKind.FO
 class Params(MemberParams):
     """Settings of the policy `coordinated`."""
 
-    sources: tuple[str, ...] = setting((), "names of sources whose rows are amplified", names="sources")
-    accounts: tuple[int, ...] = setting((), "rows of agents whose rows are amplified", names="agents")
+    sources: tuple[str, ...] = setting((), "names of promoted sources", names="sources")
+    accounts: tuple[int, ...] = setting((), "numbers of promoted agents", names="agents")
     proposition: int | None = setting(
-        None, "number of the proposition whose side is pushed", ge=0, names="propositions"
+        None, "number of the proposition with the promoted side", ge=0, names="propositions"
     )
-    side: Literal["for", "against"] = setting("for", "the side that is pushed")
-    like: float = setting(0.9, "chance to like a row that is amplified", ge=0, le=1)
-    share: float = setting(0.5, "chance to share a row that is amplified", ge=0, le=1)
+    side: Literal["for", "against"] = setting("for", "promoted side")
+    like: float = setting(0.9, "probability of liking a promoted row", ge=0, le=1)
+    share: float = setting(0.5, "probability of sharing a promoted row", ge=0, le=1)
     comment: float = setting(
-        0.2, "chance to comment on a row that is amplified, with an argument of the side", ge=0, le=1
+        0.2, "probability of commenting on a promoted row, with an argument of the side", ge=0, le=1
     )
     follow: float = setting(
-        0.5, "chance to follow the author of a row that is amplified, if not followed yet", ge=0, le=1
+        0.5, "probability of following the author of a promoted row, if not followed yet", ge=0, le=1
     )
-    posts_per_step: float = setting(0.5, "chance that a member posts an argument in a step", ge=0, le=1)
+    posts_per_step: float = setting(0.5, "probability that a member posts an argument in a step", ge=0, le=1)
     together: bool = setting(True, "let all members write the same argument in a step")
 
 

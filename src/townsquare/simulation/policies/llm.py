@@ -1,10 +1,10 @@
 """Agents that a language model speaks for: what they post, and how they react to their feeds.
 
 MOSAIC's two questions (appendices I.1, I.2), in our words: reactions, of everybody who is online, and a post, of those
-whose draw says so; both stand in one prompt, since a second one would repeat the first. Whatever is written comes with
-a declared stance, and stance and confidence stand there in words (SimSwarm's bands, or the Belief Engine's ten bins).
+whose draw says so; both are in one prompt, since a second one would repeat the first. Whatever is written comes with
+a declared stance, and stance and confidence are there in words (SimSwarm's bands, or the Belief Engine's ten bins).
 The prompt is the same in all arms but for the actions that only a moderation strategy has. What other people wrote
-stands in it as quoted data, and a reply can only name what was shown. How long it may be is a setting.
+is in it as quoted data, and a reply can only name what was shown. How long it may be is a setting.
 """
 
 from __future__ import annotations
@@ -23,8 +23,8 @@ from townsquare.settings.config import MemberParams, setting
 from townsquare.simulation.policies.contract import Policy
 from townsquare.simulation.policies.llm_feed import FeedPage, FeedPages, Row, fits
 from townsquare.simulation.policies.llm_prompt import AgentTexts, BeliefLines, Wording, react_prompt, write_prompt
+from townsquare.simulation.policies.llm_prompt_limit import character_limit, tokens_of, too_small
 from townsquare.simulation.policies.llm_reply import Replies, post_schema, react_schema
-from townsquare.simulation.policies.llm_room import room_of, tokens_of, too_small
 from townsquare.simulation.views import ProposedActions, Views
 
 REACT, POST = 0, 1
@@ -35,12 +35,12 @@ _NO_FEED = frozenset(kinds_where(lambda spec: spec.on == On.NOTHING))
 
 
 class Params(MemberParams):
-    """Settings of the policy `llm`; which model answers stands in the section `model`."""
+    """Settings of the policy `llm`; which model answers is in the section `model`."""
 
     reasoning: bool = setting(False, "ask for a short explanation of each action, and record it")
     nudge: bool = setting(False, "invite agents to share surprising posts, as MOSAIC does without moderation")
     beliefs_as: Literal["bands", "ten_bins"] = setting("bands", "words for a stance: bands, or ten bins")
-    posts_per_step: float = setting(0.2, "chance that an agent is asked for a post in a step", ge=0, le=1)
+    posts_per_step: float = setting(0.2, "probability that an agent is asked for a post in a step", ge=0, le=1)
     own_posts: int = setting(3, "maximum latest own posts in the prompt for a post", ge=0, le=50)
     somewhat: bool = setting(False, "allow agents to rate a note somewhat helpful")
     max_actions: int = setting(8, "maximum actions in one reply", ge=1, le=100)
@@ -68,7 +68,7 @@ class Pending(NamedTuple):
     position: int
     turn: int
     targets: Mapping[str, int]  # id on the page -> row of Views.rows
-    truncated: tuple[int, ...]  # rows of Views.rows that found no room in the prompt
+    truncated: tuple[int, ...]  # rows of Views.rows that did not fit into the prompt
     prompt_stats: tuple[int, ...]  # in the order of PROMPT_STATS
 
 
@@ -77,11 +77,11 @@ class Questions:
 
     An agent gets one question: how it reacts to its feed and, if its draw says so, for a post in the same reply. An
     agent without anything to react to is asked for the post alone. Long prompts are shortened in the order that
-    :mod:`townsquare.simulation.policies.llm_room` gives.
+    :mod:`townsquare.simulation.policies.llm_prompt_limit` gives.
     """
 
     def __init__(self, views: Views, draws: StageDraws, params: Params) -> None:
-        self._views, self._params, self._room = views, params, room_of(params)
+        self._views, self._params, self._limit = views, params, character_limit(params)
         self._wording = Wording.of(views, params.nudge, params.reasoning, params.somewhat)
         self._kinds = sorted(views.allowed - _NO_FEED)
         self._empty: dict[tuple[bool, bool], int] = {}
@@ -100,16 +100,16 @@ class Questions:
     def _question(
         self, k: int, pages: FeedPages, rows: list[Row], texts: AgentTexts, beliefs: str
     ) -> tuple[Request, Pending]:
-        views, params, room = self._views, self._params, self._room
+        views, params, limit = self._views, self._params, self._limit
         writes = bool(self._writes[k])
         bare = self._bare(texts, beliefs, bool(rows), writes)
-        if room is not None:
+        if limit is not None:
             for shorten in (texts.shorten_memories, texts.shorten_persona):
-                if not fits(rows, room - bare):
-                    shorten(room)
+                if not fits(rows, limit - bare):
+                    shorten(limit)
                     bare = self._bare(texts, beliefs, bool(rows), writes)
-        page = pages.page(rows, None if room is None else room - bare)
-        if room is not None and (bare > room or (rows and not page.ids)):
+        page = pages.page(rows, None if limit is None else limit - bare)
+        if limit is not None and (bare > limit or (rows and not page.ids)):
             raise too_small(params, bare)
         names, settings, reacts = views.context.names, views.settings, bool(page.ids and self._kinds)
         prompt = self._prompt(texts, beliefs, page, reacts, writes)

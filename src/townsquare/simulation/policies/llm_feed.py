@@ -14,7 +14,7 @@ from townsquare.core.coded_rows import column_at
 from townsquare.core.enums import PostType, Slot, Verdict
 from townsquare.core.schema import NONE
 from townsquare.models.prompts.filling import quoted
-from townsquare.simulation.policies.llm_room import KEPT, LEAST, Size, longest_texts
+from townsquare.simulation.policies.llm_prompt_limit import KEPT, LEAST, Size, longest_texts
 from townsquare.simulation.views import Views
 
 _STEP = 4
@@ -26,7 +26,7 @@ _BLOCK = 256
 
 @dataclass(frozen=True, slots=True)
 class FeedPage:
-    """The part of an agent's feed that stands in its prompt.
+    """The part of an agent's feed that is in its prompt.
 
     Attributes
     ----------
@@ -41,7 +41,7 @@ class FeedPage:
     shortened : int
         Texts that were cut.
     comments_out, posts_out : list of int
-        Rows of ``Views.rows`` that found no room: the agent has not seen them.
+        Rows of ``Views.rows`` that did not fit: the agent has not seen them.
     """
 
     text: str
@@ -101,14 +101,14 @@ class Row(NamedTuple):
         return Size(len(self.head) + self.root.size.bare, self.root.size.texts)
 
 
-def fits(rows: Sequence[Row], room: int) -> bool:
-    """Return whether all rows fit into ``room`` characters with texts as long as the settings allow."""
-    return sum(row.size.bare + sum(row.size.texts) for row in rows) <= room
+def fits(rows: Sequence[Row], limit: int) -> bool:
+    """Return whether all rows fit into ``limit`` characters with texts as long as the settings allow."""
+    return sum(row.size.bare + sum(row.size.texts) for row in rows) <= limit
 
 
-def _selected(rows: list[Row], room: int) -> list[Row]:
-    """Return all posts, and the first comments that fit beside them with no text longer than ``KEPT``."""
-    left = room - sum(row.size.at(KEPT) for row in rows if not row.is_comment)
+def _selected(rows: list[Row], limit: int) -> list[Row]:
+    """Return all posts, and the first comments that fit next to them with no text longer than ``KEPT``."""
+    left = limit - sum(row.size.at(KEPT) for row in rows if not row.is_comment)
     comments = [row for row in rows if row.is_comment]
     used = accumulate(row.size.at(KEPT) for row in comments)
     last = max((row.at for row, size in zip(comments, used, strict=True) if size <= left), default=-1)
@@ -150,16 +150,16 @@ class FeedPages:
             rows.append(Row(lo + i, name, author, note, f'{{"id":"{name}","by":{root.by}{passed_on}', root))
         return rows
 
-    def page(self, rows: list[Row], room: int | None) -> FeedPage:
-        """Return as much of these rows as fits ``room`` characters; all of them for None."""
+    def page(self, rows: list[Row], limit: int | None) -> FeedPage:
+        """Return as much of these rows as fits ``limit`` characters; all of them for None."""
         shown, longest, posts_out = rows, self._longest, list[int]()
-        if room is not None:
-            shown = _selected(rows, room)
-            longest = self._length(shown, room)
+        if limit is not None:
+            shown = _selected(rows, limit)
+            longest = self._length(shown, limit)
         comments_out = [row.at for row in rows if row.is_comment][sum(row.is_comment for row in shown) :]
-        while room is not None and shown and longest < LEAST:
+        while limit is not None and shown and longest < LEAST:
             shown, posts_out = shown[:-1], [shown[-1].at, *posts_out]
-            longest = self._length(shown, room)
+            longest = self._length(shown, limit)
         authors: dict[int, Row] = {}
         for row in shown:
             authors.setdefault(row.author, row)
@@ -181,8 +181,8 @@ class FeedPages:
         author, slot, offered, *key = (column_at(self._views.rows, name, rows).tolist() for name in _READ)
         return list(zip(author, slot, zip(*key, offered, strict=True), strict=True))
 
-    def _length(self, rows: list[Row], room: int) -> int:
-        length = longest_texts([row.size for row in rows], room, self._longest)
+    def _length(self, rows: list[Row], limit: int) -> int:
+        length = longest_texts([row.size for row in rows], limit, self._longest)
         return length if length >= self._longest else length - length % _STEP
 
     def _make_root_text(self, key: tuple[int, ...], name: str) -> RootText:

@@ -17,14 +17,14 @@ from townsquare.models.prompts.bands import (
 )
 from townsquare.models.prompts.filling import NOTHING, filled, listed, quoted
 from townsquare.simulation.policies.llm_feed import FeedPage
-from townsquare.simulation.policies.llm_reply import WRITTEN
-from townsquare.simulation.policies.llm_room import (
+from townsquare.simulation.policies.llm_prompt_limit import (
     MEMORY_SHARE,
     PERSONA_SHARE,
     POSTED_SHARE,
     first_sentences,
     kept_lines,
 )
+from townsquare.simulation.policies.llm_reply import WRITTEN
 from townsquare.simulation.views import Views
 
 _NOTES = (
@@ -88,7 +88,7 @@ class BeliefLines:
 
 @dataclass(slots=True)
 class AgentTexts:
-    """What a prompt says of one agent, beside its feed and beliefs; and how many of these texts were shortened."""
+    """What a prompt says of one agent, next to its feed and beliefs; and how many of these texts were shortened."""
 
     persona: str
     memories: list[str]
@@ -112,21 +112,21 @@ class AgentTexts:
         lists = (self.memories, self.reflections, self.own_posts)
         return len(self.persona) + sum(len(listed(lines)) - len(NOTHING) for lines in lists)
 
-    def shorten_memories(self, room: int) -> None:
-        """Shorten memories, reflections and posts to their shares of ``room`` characters; the most relevant stay."""
-        most = int(MEMORY_SHARE * room)
+    def shorten_memories(self, limit: int) -> None:
+        """Shorten memories, reflections and posts to their shares of ``limit`` characters; the most relevant stay."""
+        most = int(MEMORY_SHARE * limit)
         self.reflections = self._first(self.reflections, most // 2)
         self.memories = self._first(self.memories, most - sum(len(line) + 3 for line in self.reflections))
-        self.own_posts = self._first(self.own_posts, int(POSTED_SHARE * room))
+        self.own_posts = self._first(self.own_posts, int(POSTED_SHARE * limit))
 
-    def shorten_persona(self, room: int) -> None:
-        """Shorten the persona to its share of ``room`` characters, by whole sentences."""
-        shorter = first_sentences(self.persona, int(PERSONA_SHARE * room))
+    def shorten_persona(self, limit: int) -> None:
+        """Shorten the persona to its share of ``limit`` characters, by whole sentences."""
+        shorter = first_sentences(self.persona, int(PERSONA_SHARE * limit))
         self.shortened += shorter != self.persona
         self.persona = shorter
 
-    def _first(self, lines: list[str], room: int) -> list[str]:
-        first = kept_lines(lines, room)
+    def _first(self, lines: list[str], limit: int) -> list[str]:
+        first = kept_lines(lines, limit)
         self.left_out += len(lines) - len(first)
         self.shortened += sum(a != b for a, b in zip(first, lines, strict=False))
         return first

@@ -127,7 +127,7 @@ class Replies:
     def add_reactions(self, position: int, targets: Mapping[str, int], value: dict[str, Any]) -> None:
         """Add the reactions of the agent at ``position``, in order; one that does not fit its target is refused later.
 
-        ``targets`` are the ids on its page, and the rows of ``Views.rows`` that they stand for.
+        ``targets`` are the ids on its page, and the rows of ``Views.rows`` that they represent.
         """
         for entry in value["actions"]:
             kind, target = _KINDS[entry["action"]], str(entry["target"])

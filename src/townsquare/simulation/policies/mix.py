@@ -32,7 +32,7 @@ class Member(MemberParams):
 
     name: str = setting(..., "member of the family `policy`, except `mix`")
     share: float = setting(..., "share of the agents, relative to the other members", gt=0)
-    params: dict[str, Any] = setting(dict, "its settings", params_of="policy")
+    params: dict[str, Any] = setting(dict, "settings of the policy", params_of="policy")
 
     @model_validator(mode="after")
     def _is_known(self) -> Member:
@@ -50,13 +50,13 @@ class Params(MemberParams):
     )
     by: Literal["draw", "followers"] = setting(
         "draw",
-        "assignment: by chance, or by followers at the start, with the first member for those with most followers",
+        "assignment: random, or by initial followers, with the most followed agents in the first member",
     )
 
     def check_change(self, before: MemberParams) -> None:
         """Refuse to begin in the middle of a run."""
         if not isinstance(before, Params):
-            raise SettingError("policy.name", got="'mix'", do="members are drawn for life, at the start")
+            raise SettingError("policy.name", got="'mix'", do="each agent's member is drawn once, at the start")
 
 
 def members_of(

@@ -9,6 +9,7 @@ fitted to people in ``docs/policy-fit.md``.
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -72,14 +73,20 @@ def _posts(views: Views, params: Params) -> Posts:
 def _kinds(views: Views, draws: StageDraws, params: Params) -> Kinds:
     """Coefficients and draws of the kinds in ``ROW_KINDS``."""
     names = [WORDS[kind] for kind in ROW_KINDS]
-    of_kinds = [getattr(params, name) for name in names]
-    table = np.array([[getattr(of_kind, name) for of_kind in of_kinds] for name in COEFFICIENTS], np.float64)
     bases = np.array([draws.base(name) for name in names])
     tastes = np.array([draws.base(f"taste:{name}", lasting=True) for name in names])
+    return _coefficients(params, views.allowed)._replace(draws=bases, tastes=tastes)
+
+
+@lru_cache(maxsize=16)
+def _coefficients(params: Params, allowed: frozenset[ActionKind]) -> Kinds:
+    """Return what of ``Kinds`` follows from settings alone, without draws: it is the same in every step."""
+    of_kinds = [getattr(params, WORDS[kind]) for kind in ROW_KINDS]
+    table = np.array([[getattr(of_kind, name) for of_kind in of_kinds] for name in COEFFICIENTS], np.float64)
     on_notes = np.array([SPECS[kind].on == On.NOTE for kind in ROW_KINDS])
-    slot_kinds = kinds_by_slot([SPECS[kind].slots if kind in views.allowed else () for kind in ROW_KINDS])
+    slot_kinds = kinds_by_slot([SPECS[kind].slots if kind in allowed else () for kind in ROW_KINDS])
     laid, labels = (laid_out(part, slot_kinds) for part in (table, label_sums(table)))
-    return Kinds(table, bases, tastes, on_notes, slot_kinds, laid, labels, params.attention)
+    return Kinds(table, np.empty(0), np.empty(0), on_notes, slot_kinds, laid, labels, params.attention)
 
 
 def _choices(

@@ -1,5 +1,5 @@
 """Parameters of the statistical policy. Defaults of each kind of action, and where they come from, stand in
-:mod:`townsquare.core.actions`; *assumed* or *fitted* stands beside each of the others.
+:mod:`townsquare.core.actions`; *assumed* or *fitted* stands next to each of the others.
 """
 
 from __future__ import annotations
@@ -35,8 +35,8 @@ class KindParams(MemberParams):
     unlabeled: float = setting(0.0, "no label is shown, but another row of the feed has one (implied truth)")
     noted: float = setting(0.0, "a community note is shown")
     plausibility: float = setting(0.0, "per unit of plausibility")
-    appeal: float = setting(0.0, "per unit of the appeal of the words, see `policy.appeal`")
-    repeated: float = setting(0.0, "shown to this agent before")
+    appeal: float = setting(0.0, "per unit of the appeal of the wording, see `policy.appeal`")
+    repeated: float = setting(0.0, "the post was shown to the agent before")
     taste: float = setting(0.0, "scale of the permanent differences between agents in log odds of this kind", ge=0)
 
 
@@ -45,9 +45,9 @@ class Appeal(MemberParams):
     `simulation/policies/text_features.py`.
     """
 
-    people: float = setting(0.0, "per unit of ln(1 + words for people)")
+    people: float = setting(0.0, "per unit of ln(1 + number of words for people)")
     address: float = setting(0.0, "per unit of ln(1 + words such as you and we)")
-    names: float = setting(0.0, "per unit of the share of words with a capital")
+    names: float = setting(0.0, "per unit of the share of capitalized words")
     numbers: float = setting(0.0, "per unit of ln(1 + numbers)")
 
 
@@ -76,14 +76,14 @@ class Params(ByKind):
 
     attention: float = setting(
         -1.0,
-        "per unit of ln(posts shown / 15), from 10 to 20 posts; -1: more posts, no more actions (fitted)",
+        "per unit of ln(posts shown / 15), from 10 to 20 posts; -1: a longer feed gives no additional actions (fitted)",
         ge=-1,
         le=0,
     )
     appeal: Appeal = setting(
         lambda: Appeal(people=0.36, address=0.13, names=-1.01, numbers=-0.17), "appeal of the words of a post (fitted)"
     )
-    posts_per_step: float = setting(0.05, "posts a step at activity 1 (assumed)", ge=0)
+    posts_per_step: float = setting(0.05, "posts per step at activity 1 (assumed)", ge=0)
     side: float = setting(
         1.0, "dependence of an argument's side on the stance S: for with probability (1 + side S)/2", ge=0, le=1
     )

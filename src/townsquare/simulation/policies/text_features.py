@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from functools import lru_cache
+from itertools import chain
 
 import numpy as np
 import numpy.typing as npt
@@ -50,4 +51,4 @@ def features(text: str) -> tuple[float, ...]:
 
 def feature_table(texts: list[str]) -> npt.NDArray[np.float64]:
     """Return the features of each text, (n, 4) float64."""
-    return np.array([features(text) for text in texts]).reshape(-1, len(FEATURES))
+    return np.fromiter(chain.from_iterable(map(features, texts)), np.float64).reshape(-1, len(FEATURES))

@@ -140,7 +140,7 @@ def kind_of(path: Path) -> str:
                 return kind
         wanted = "; ".join(f"{kind}: {', '.join(sorted(marks))}" for kind, (_, marks) in FORMATS.items())
         raise DataError(f"{path}, line {number}", got=f"keys {', '.join(sorted(keys))}", allowed=wanted)
-    raise DataError(str(path), got="no lines", allowed="one JSON object a line")
+    raise DataError(str(path), got="no lines", allowed="one JSON object per line")
 
 
 def read(path: Path, model: type[Case]) -> list[tuple[int, Case]]:

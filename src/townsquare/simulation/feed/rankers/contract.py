@@ -11,6 +11,7 @@ import numpy as np
 from townsquare.core.array_types import Bool, Float, Int32, Int64
 from townsquare.core.errors import ContractError
 from townsquare.core.member_errors import breach, call_member, check_array, check_type, check_values, repeated
+from townsquare.settings.base import FamilyMember
 from townsquare.settings.config import MemberParams
 from townsquare.simulation.feed.ranking_view import RankingView
 
@@ -49,7 +50,7 @@ Roots of the reader, of accounts that it follows and of accounts that it blocked
 
 
 @dataclass(frozen=True, slots=True)
-class Ranker:
+class Ranker(FamilyMember):
     """A member of the family ``ranker`` that gives each post one score, the same for every reader.
 
     Attributes
@@ -67,14 +68,12 @@ class Ranker:
         they are drawn from the shared pool.
     """
 
-    name: str
-    params: type[MemberParams]
     score: Callable[[RankingView, Any], Float]
     retrieve: Retrieve | None = None
 
 
 @dataclass(frozen=True, slots=True)
-class ReaderRanker:
+class ReaderRanker(FamilyMember):
     """A member of the family ``ranker`` that scores posts for each reader.
 
     As :class:`Ranker`, but ``score(view, readers, candidates, params) -> (m,) float64`` gives one number a row of
@@ -82,8 +81,6 @@ class ReaderRanker:
     does not depend on who else is asked about.
     """
 
-    name: str
-    params: type[MemberParams]
     score: Callable[[RankingView, Int32, ReaderCandidates, Any], Float]
     retrieve: Retrieve | None = None
 

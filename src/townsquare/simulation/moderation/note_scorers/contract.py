@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from townsquare.core.enums import NoteStatus
 from townsquare.core.member_errors import call_member, check_array, check_type, check_values
-from townsquare.settings.config import MemberParams
+from townsquare.settings.base import FamilyMember
 
 FAMILY = "note_scorer"
 _DTYPES = {"status": np.uint8, "intercept": np.float64, "factor": np.float64}
@@ -38,7 +38,7 @@ class NoteRatings:
     decided : (n,) int32
         The step in which it got the status it has; -1 for a note that has been pending since it was written.
     helpful, not_helpful : (n,) int32
-        How many ratings of each note are 1, and how many are 0: counted step by step, where counting all ratings anew
+        How many ratings of each note are 1, and how many are 0: counted step by step, where counting all ratings again
         takes longer with every step.
     now : int
         The step that is being taken; ratings of this step are among those given.
@@ -79,7 +79,7 @@ class NoteScores:
 
 
 @dataclass(frozen=True, slots=True)
-class NoteScorer:
+class NoteScorer(FamilyMember):
     """A member of the family ``note_scorer``.
 
     Attributes
@@ -94,8 +94,6 @@ class NoteScorer:
         nothing.
     """
 
-    name: str
-    params: type[MemberParams]
     score: Callable[[NoteRatings, NoteScores, Any], NoteScores]
 
 

@@ -1,4 +1,4 @@
-"""Numbers and texts as readers meet them: few digits, a real minus, a dash where there is none, nothing too long."""
+"""Numbers and texts as readers meet them: few digits, a real minus, a dash if none exists, nothing too long."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What agents are told keeps to a number of tokens, and what had no room is said, recorded and no exposure."""
+"""Prompts keep to a number of tokens; what did not fit is recorded as left out and is no exposure."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from raised_errors import raises_error
 from townsquare.analysis.model_calls import calls_in_short, tokens_of_turns
 from townsquare.cli import main
 from townsquare.core.enums import Slot
@@ -23,7 +24,14 @@ from townsquare.models.fake import FakeModel
 from townsquare.models.store import MemoryCalls
 from townsquare.record.run import Run
 from townsquare.scenario.settings import resolve_for
-from townsquare.simulation.policies.llm_room import KEPT, LEAST, Size, first_sentences, kept_lines, longest_texts
+from townsquare.simulation.policies.llm_prompt_limit import (
+    KEPT,
+    LEAST,
+    Size,
+    first_sentences,
+    kept_lines,
+    longest_texts,
+)
 from townsquare.simulation.run import simulate
 from townsquare.testing.chat_server import ChatServer, Fault, name_of
 
@@ -63,7 +71,7 @@ def test_no_agent_is_told_more_than_the_budget(tokens: int, strategy: str, tmp_p
     assert len({(call.agent, call.step) for call in calls}) == len(calls) == told.height, "one question an agent-step"
     assert max(len(prompt(call)) for call in calls) <= 4 * tokens
     assert told["tokens"].max() <= tokens  # type: ignore[operator]
-    assert told["tokens"].max() > 0.9 * tokens, "room is used"  # type: ignore[operator]
+    assert told["tokens"].max() > 0.9 * tokens, "the prompt uses the limit"  # type: ignore[operator]
     full = told.filter(pl.col("posts_out") == 0, pl.col("step") > 2)
     assert full.is_empty() or full["shown"].max() >= 25  # type: ignore[operator]
     assert (told.filter(pl.col("step") > 2)["shortened"] > 0).any()
@@ -75,7 +83,7 @@ def test_exposures_are_what_stood_in_the_prompt(tmp_path: Path) -> None:
     both = run.table("prompts").join(shown, on=["step", "agent"])
     assert both.height == run.table("prompts").height
     assert (both["shown"] == both["len"]).all()
-    assert both["comments_out"].sum() > 20, "comments had no room"
+    assert both["comments_out"].sum() > 20, "comments did not fit"
     rows = {(call.step, call.agent): len(ROW.findall(prompt(call))) for call in calls if call.purpose == "react"}
     counted = {(step, agent): n for step, agent, n in both.select("step", "agent", "shown").iter_rows()}
     assert {key: counted[key] for key in rows} == rows
@@ -104,7 +112,7 @@ def test_without_a_limit_everything_stands_there(tmp_path: Path) -> None:
 
 
 def test_a_limit_below_the_instructions_says_what_is_needed(tmp_path: Path) -> None:
-    with pytest.raises(SettingError, match=r"policy\.prompt_tokens.*at least \d+"):
+    with raises_error(SettingError, where=r"policy\.prompt_tokens", allowed=r"at least \d+"):
         asked(tmp_path, "policy.prompt_tokens=200", steps=2)
 
 
@@ -169,12 +177,12 @@ def test_the_budget_holds_by_the_counts_of_a_real_tokenizer(model_server: str, t
     st.integers(0, 8000),
 )
 @settings(max_examples=300, deadline=None)
-def test_texts_are_as_long_as_fits(rows: list[tuple[int, list[int]]], room: int) -> None:
+def test_texts_are_as_long_as_fits(rows: list[tuple[int, list[int]]], limit: int) -> None:
     sizes = [Size(bare, tuple(texts)) for bare, texts in rows]
     most = 600
-    found = longest_texts(sizes, room, most)
+    found = longest_texts(sizes, limit, most)
     assert 0 <= found <= most
-    fits = [length for length in range(most + 1) if sum(size.at(length) for size in sizes) <= room]
+    fits = [length for length in range(most + 1) if sum(size.at(length) for size in sizes) <= limit]
     assert found == (most if not any(size.texts for size in sizes) else max(fits, default=0)) or (
         sum(size.at(found) for size in sizes) == sum(size.at(max(fits)) for size in sizes)
     )
@@ -183,9 +191,9 @@ def test_texts_are_as_long_as_fits(rows: list[tuple[int, list[int]]], room: int)
 
 @given(st.lists(st.text("ab .", max_size=40), max_size=8), st.integers(0, 200))
 @settings(max_examples=200, deadline=None)
-def test_lists_and_sentences_keep_to_their_room(lines: list[str], room: int) -> None:
-    kept = kept_lines(lines, room)
-    assert sum(len(line) + 3 for line in kept) <= room
+def test_lists_and_sentences_keep_to_the_limit(lines: list[str], limit: int) -> None:
+    kept = kept_lines(lines, limit)
+    assert sum(len(line) + 3 for line in kept) <= limit
     assert all(line.startswith(one.rstrip("…")[:1]) for line, one in zip(lines, kept, strict=False))
     text = ". ".join(lines)
-    assert len(first_sentences(text, room)) <= max(room, 1)
+    assert len(first_sentences(text, limit)) <= max(limit, 1)

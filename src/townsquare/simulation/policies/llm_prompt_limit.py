@@ -1,9 +1,8 @@
-"""Keeps prompts within a number of tokens: what is shortened, and in which order.
+"""Keep prompts within a number of tokens: what is shortened, and in which order.
 
-Tokens are counted as characters / ``characters_per_token``, as everywhere in Townsquare. Only where all of it would be
-too much is anything shortened, and only so far as it takes: first what the agent remembers and posted, then its
-persona, then long texts of the feed, then comments, the lowest ones first, then the texts further, and last of all
-posts, the lowest ones first. Instructions and stances stay as they are.
+Tokens are counted as characters / ``characters_per_token``. Only a prompt that is too long is shortened, in this order:
+memories and own posts, the persona, long texts of the feed, comments (the lowest first), all texts of the feed, and
+last posts (the lowest first). Instructions and stances stay as they are.
 """
 
 from __future__ import annotations
@@ -17,11 +16,11 @@ from typing import NamedTuple, Protocol
 from townsquare.core.errors import SettingError
 
 WRAPPED = 40
-"""Characters that are set aside for what a server puts around a prompt."""
+"""Characters reserved for what a server adds to a prompt."""
 MEMORY_SHARE, POSTED_SHARE, PERSONA_SHARE = 0.08, 0.04, 0.12
-"""Of the room: what memories with reflections, own posts and the persona are shortened to where it gets tight."""
+"""Shares of the limit that memories with reflections, own posts and the persona keep in a prompt that is too long."""
 KEPT, LEAST = 140, 40
-"""Characters of a text in the feed: as long as comments stand in it, and as long as posts can be kept."""
+"""Characters of a text in the feed: the length of comments, and the shortest length of posts."""
 _SENTENCE = re.compile(r"(?<=[.!?])\s+")
 
 
@@ -34,15 +33,15 @@ class Limits(Protocol):
     def characters_per_token(self) -> float: ...
 
 
-def room_of(limits: Limits) -> int | None:
-    """Return characters of a prompt at most; None for any number."""
+def character_limit(limits: Limits) -> int | None:
+    """Return the maximum number of characters of a prompt; None for no maximum."""
     if limits.prompt_tokens is None:
         return None
     return int(limits.prompt_tokens * limits.characters_per_token) - WRAPPED
 
 
 def tokens_of(characters: int, limits: Limits) -> int:
-    """Tokens that a prompt counts for, with what a server puts around it; rounded up."""
+    """Return the tokens that a prompt counts for, with what a server adds; rounded up."""
     return int(-(-(characters + WRAPPED) // limits.characters_per_token))
 
 
@@ -53,7 +52,7 @@ def too_small(limits: Limits, least: int) -> SettingError:
     )
 
 
-def kept_lines(lines: Sequence[str], room: int) -> list[str]:
+def kept_lines(lines: Sequence[str], limit: int) -> list[str]:
     """Return the first lines that fit as items of a list; the very first is cut if it is too long.
 
     >>> kept_lines(["abcdef", "gh", "ij"], 14), kept_lines(["abcdefghi"], 9)
@@ -61,30 +60,30 @@ def kept_lines(lines: Sequence[str], room: int) -> list[str]:
     """
     out: list[str] = []
     for line in lines:
-        if len(line) + 3 > room:
-            if not out and room > 3 + 5:
-                out.append(line[: room - 4] + "…")
+        if len(line) + 3 > limit:
+            if not out and limit > 3 + 5:
+                out.append(line[: limit - 4] + "…")
             break
         out.append(line)
-        room -= len(line) + 3
+        limit -= len(line) + 3
     return out
 
 
-def first_sentences(text: str, room: int) -> str:
+def first_sentences(text: str, limit: int) -> str:
     """Return the first whole sentences of a text that fit; of the very first as much as fits.
 
     >>> first_sentences("I am old. I like music. I vote.", 24)
     'I am old. I like music.'
     """
-    if len(text) <= room:
+    if len(text) <= limit:
         return text
     out = ""
     for sentence in _SENTENCE.split(text):
         longer = f"{out} {sentence}" if out else sentence
-        if len(longer) > room:
+        if len(longer) > limit:
             break
         out = longer
-    return out or text[: max(0, room - 1)] + "…"
+    return out or text[: max(0, limit - 1)] + "…"
 
 
 class Size(NamedTuple):
@@ -98,14 +97,14 @@ class Size(NamedTuple):
         return self.bare + sum(min(length, longest) for length in self.texts)
 
 
-def longest_texts(sizes: Sequence[Size], room: int, most: int) -> int:
+def longest_texts(sizes: Sequence[Size], limit: int, most: int) -> int:
     """Return the largest length of texts with which all rows fit, at most ``most``.
 
     >>> longest_texts([Size(10, (100,)), Size(10, (30,))], 100, 400)
     50
     """
     lengths = sorted(length for size in sizes for length in size.texts)
-    left = room - sum(size.bare for size in sizes)
+    left = limit - sum(size.bare for size in sizes)
     if sum(lengths) <= left or not lengths:
         return most
     shorter = [0, *accumulate(lengths)]

@@ -1,23 +1,26 @@
-"""Warnings at the head of a run's page."""
+"""What can mislead a reader of a run or of a comparison: sentences with the numbers behind them."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Container, Mapping
 
 import polars as pl
 
-from townsquare.analysis.beliefs import names
+from townsquare.analysis.beliefs import names, statements
 from townsquare.analysis.contract import Reads, setting
+from townsquare.analysis.courses import judged_posts, validity
 from townsquare.analysis.health import CHECKS, rule_health, run_health
 from townsquare.analysis.posts import roots
 from townsquare.core.enums import AgentKind
 from townsquare.core.frames import collected
+from townsquare.core.words import number, percent, printable, significant
 from townsquare.experiments.run_notes import answer_notes, facts_of_run, setting_notes
-from townsquare.pages.report.section import with_statements
-from townsquare.pages.report.words import number, percent, printable, significant
 
 MOST_REFUSED = 0.2
 """Share of actions above which a page warns."""
+SATURATED, EARLY, BACK, LITTLE = 0.85, 0.25, 0.25, 0.1
+"""Shares from which, or below which, a reader is warned: of agents reached, of reach in the step of injection, of the
+variance of belief change explained by initial stances, and of belief movement by moderated posts."""
 
 
 def warnings(run: Reads, outcome: Mapping[str, float]) -> list[str]:
@@ -39,6 +42,61 @@ def warnings(run: Reads, outcome: Mapping[str, float]) -> list[str]:
         *answer_notes(facts),
         *setting_notes(facts),
     ]
+
+
+def misleading(run: Reads, where: str = "", varied: Container[str] = ()) -> list[str]:
+    """Return what could mislead in outcomes that are right as numbers, each with the number behind it.
+
+    Parameters
+    ----------
+    run : Reads
+    where : str
+        Which run this is, where a page is about several.
+    varied : container of str
+        Settings that a comparison varies.
+    """
+    known = validity(run)
+    of_false = "a false post" if "false" in judged_posts(run)["veracity"] else "a post"
+    pull = setting(run, "beliefs", "pull")
+    reached, first, back = (percent(known[name]) for name in ("reached", "first_step", "regression"))
+    cases = [
+        (
+            known["reached"] >= SATURATED,
+            f"Reach is near its ceiling: {of_false} reaches {reached} of all people{where}.",
+        ),
+        (
+            known["first_step"] >= EARLY,
+            f"{first} of the reach of {of_false} comes at injection, before moderation can act{where}.",
+        ),
+        (
+            known["regression"] >= BACK,
+            f"Regression to the mean: initial stances explain {back} of the variance of belief change{where}.",
+        ),
+        (
+            pull is not None and names(run).height > 0 and "beliefs.pull" not in varied,
+            f"One assumed setting scales all belief change: beliefs.pull ({pull}). Repeat with other values, and with "
+            "“townsquare compare --multiverse” for other belief rules.",
+        ),
+    ]
+    return [sentence for holds, sentence in cases if holds]
+
+
+def of_moderation(run: Reads, where: str = "") -> list[str]:
+    """Return what could mislead about moderation: a checker that never falls behind, posts that move few beliefs."""
+    known = validity(run)
+    checks, injected, part = (known[name] for name in ("checks_per_step", "injected_per_step", "moderated_movement"))
+    cases = [
+        (
+            checks >= injected > 0,
+            f"The fact-checker has capacity for every injected post: it reviews {number(checks, 0)} posts a step, "
+            f"and at most {number(injected, 0)} are injected.",
+        ),
+        (
+            part < LITTLE,
+            f"Posts that moderation labeled or removed cause only {percent(part)} of all belief movement{where}.",
+        ),
+    ]
+    return [sentence for holds, sentence in cases if holds]
 
 
 def _unfinished(run: Reads) -> list[str]:
@@ -65,11 +123,13 @@ def _missing(run: Reads, outcome: Mapping[str, float]) -> list[str]:
 
 def _flagged(run: Reads) -> list[str]:
     """Return a warning for each flagged check of the belief rule, worst first."""
-    flagged = with_statements(run, rule_health(run).filter("flagged"))
+    flagged, by_name = rule_health(run).filter("flagged"), statements(run)
     worst_first = sorted(CHECKS.items(), key=lambda item: int(item[1]["order"]))
     return [
         check["warning"].format(
-            name=f"“{printable(row['name'], 90)}”", value=significant(row["value"]), share=percent(row["value"])
+            name=f"“{printable(by_name[row['name']], 90)}”",
+            value=significant(row["value"]),
+            share=percent(row["value"]),
         )
         for name, check in worst_first
         for row in flagged.filter(pl.col("check") == name).iter_rows(named=True)

@@ -1,4 +1,4 @@
-"""Facts and summary at the head of a run's page."""
+"""The answer of one run: what happened, who moved most, what to distrust."""
 
 from __future__ import annotations
 
@@ -8,58 +8,46 @@ from collections.abc import Mapping
 import polars as pl
 
 from townsquare.analysis.beliefs import statements
+from townsquare.analysis.causes.mover import largest_change, with_posts
 from townsquare.analysis.contract import Reads, setting
-from townsquare.analysis.health import run_health
-from townsquare.analysis.moderation import strategy
+from townsquare.analysis.moderation import moderated, strategy
 from townsquare.analysis.posts import roots
 from townsquare.core.enums import AgentKind
-from townsquare.pages.report.words import count, number, percent, printable
-
-STRATEGIES = {
-    "none": "without moderation",
-    "community": "moderated by community notes",
-    "third_party": "moderated by a fact-checker",
-    "hybrid": "moderated by community notes and a fact-checker",
-}
+from townsquare.core.words import count, number, percent, printable
+from townsquare.experiments.answer import Answer, mover_lines, title_of
+from townsquare.experiments.arms import STRATEGIES
+from townsquare.experiments.cautions import misleading, of_moderation, warnings
 
 
-def facts(run: Reads) -> list[tuple[str, str]]:
-    """Return what identifies a run besides its scenario, as names and values."""
-    persons = run.table("agents").filter(pl.col("kind") == AgentKind.PERSON)
-    first = persons.filter(pl.col("born") == 0).height
-    grew = persons.height > first
-    people = f"{number(first)} at the start, {number(persons.height)} at the end" if grew else number(first)
-    return [
-        ("seed", str(setting(run, "seed", default="–"))),
-        ("people", people),
-        ("steps", f"{number(max(run.last_step, 0))} of {number(run_health(run).planned)}"),
-        ("state", run.state),
-        ("moderation", strategy(run)),
-        ("belief rule", str(setting(run, "beliefs", "rule", default="–"))),
-        ("policy", str(setting(run, "policy", "name", default="–"))),
-        *_interventions(run),
-        ("Townsquare", run.version),
-        ("content hash", run.content_hash[:16]),
-    ]
+def answer_run(run: Reads, outcome: Mapping[str, float]) -> Answer:
+    """Return the answer of one run.
+
+    Parameters
+    ----------
+    run : Reads
+        Best a :class:`~townsquare.analysis.contract.CachedRun`.
+    outcome : mapping
+        Of :func:`~townsquare.analysis.outcomes.outcomes`.
+    """
+    moved = largest_change(run) if run.last_step > 0 else None
+    doubts = [*warnings(run, outcome), *(misleading(run) if run.last_step > 0 else [])]
+    doubts += of_moderation(run) if run.last_step > 0 and moderated(run) else []
+    return Answer(
+        title_of(run),
+        f"one run, seed {setting(run, 'seed', default='–')}",
+        tuple(_happened(run, outcome)),
+        () if moved is None else tuple(mover_lines(with_posts(run, moved))),
+        (*doubts, "This is one run: compare arms over several seeds with “townsquare compare”."),
+    )
 
 
-def _interventions(run: Reads) -> list[tuple[str, str]]:
-    """Return events by step and treatments by name, where the run has any."""
-    events = [
-        f"step {event['step']}: {next(kind for kind in ('set', 'inject', 'message') if event.get(kind) is not None)}"
-        for event in setting(run, "events", default=())
-    ]
-    listed = setting(run, "treatments", default=())
-    treatments = [f"{treatment['name']} ({percent(treatment['share'])})" for treatment in listed]
-    return [(name, ", ".join(words)) for name, words in (("events", events), ("treatments", treatments)) if words]
-
-
-def summary(run: Reads, outcome: Mapping[str, float]) -> list[str]:
-    """Return the sentences that answer first: what was run, engagement, moderation, belief change."""
+def _happened(run: Reads, outcome: Mapping[str, float]) -> list[str]:
+    """Return what was run, engagement, moderation, belief change."""
     people = run.table("agents").filter(pl.col("kind") == AgentKind.PERSON).height
-    how = STRATEGIES.get(strategy(run), f"moderated by {strategy(run)}")
+    words = STRATEGIES.get(strategy(run), strategy(run))
+    how = f"with {words}"
     who, steps = count(people, "simulated person", "simulated people"), count(max(run.last_step, 0), "step")
-    sentences = [f"{who} read, posted and reacted over {steps}, {how}.".capitalize(), _injected(run)]
+    sentences = [f"{who[0].upper()}{who[1:]} read, posted and reacted over {steps}, {how}.", _injected(run)]
     sentences += [_engagement(outcome), _marked(outcome), _moved(run, outcome)]
     return [sentence for sentence in sentences if sentence]
 

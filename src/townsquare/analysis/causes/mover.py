@@ -1,0 +1,83 @@
+"""Who moved most, and the posts behind it."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import polars as pl
+
+from townsquare.analysis.beliefs import names, statements
+from townsquare.analysis.causes.contributions import agent_names, changes, contributions
+from townsquare.analysis.contract import Reads, setting
+from townsquare.core.enums import TrailKind
+from townsquare.core.frames import ORDERED, collected
+from townsquare.core.schema import NONE
+
+MOST_POSTS = 3
+
+
+class MovingPost(NamedTuple):
+    """A text that moved somebody: the sum of its contributions in stance, times shown, who wrote it. Untrusted."""
+
+    text: str
+    amount: float
+    shown: int
+    by: str
+
+
+class Mover(NamedTuple):
+    """The person whose stance changed most between its first and its last step.
+
+    ``called`` is its name, ``statement`` what the stance is about. ``posts`` are the texts that moved it most in the
+    direction of the change, largest first; empty where the run recorded no trail. Names and texts are untrusted.
+    """
+
+    agent: int
+    called: str
+    statement: str
+    start: float
+    end: float
+    posts: tuple[MovingPost, ...] = ()
+
+    @property
+    def change(self) -> float:
+        """The recorded change of stance."""
+        return self.end - self.start
+
+
+def largest_change(run: Reads) -> Mover | None:
+    """Return the person who moved most, without the posts behind it; None if nobody moved."""
+    moved = (
+        changes(run).filter(pl.col("change") != 0).sort(pl.col("change").abs(), descending=True, maintain_order=True)
+    )
+    if not moved.height:
+        return None
+    row = moved.row(0, named=True)
+    called = dict(agent_names(run).rows())[row["agent"]] or f"agent {row['agent']}"
+    name = dict(names(run).select("proposition", "name").rows())[row["proposition"]]
+    return Mover(row["agent"], called, statements(run)[name], row["start"], row["end"])
+
+
+def with_posts(run: Reads, moved: Mover) -> Mover:
+    """Return the same person with the posts that moved it most, equal texts taken together."""
+    if not setting(run, "record", "trail", default=True):
+        return moved
+    number = next(number for number, name, text in names(run).rows() if moved.statement in (text, name))
+    shown = (pl.col("kind") == TrailKind.EXPOSURE).sum().cast(pl.Int64).alias("shown")
+    rows = contributions(run, moved.agent, shown=False).filter(
+        pl.col("cause") == "shown", pl.col("proposition") == number, pl.col("root") != NONE
+    )
+    sums = rows.group_by("root", "writer").agg(pl.col("amount").sum(), shown).pipe(collected, ORDERED)
+    texts = run.table("posts").select(pl.col("post").alias("root"), "text").join(run.table("texts"), on="text")
+    called = pl.coalesce("name", pl.format("agent {}", "agent")).alias("by")
+    writers = agent_names(run).select(pl.col("agent").alias("writer"), called)
+    named = sums.join(texts, on="root").join(writers, on="writer", how="left")
+    several = pl.format("{} agents", pl.n_unique("writer"))
+    by = pl.when(pl.n_unique("writer") == 1).then(pl.first("by")).otherwise(several)
+    by_text = named.group_by("content").agg(pl.sum("amount"), pl.sum("shown"), by)
+    sign = 1.0 if moved.change > 0 else -1.0
+    toward = by_text.filter(sign * pl.col("amount") > 0)
+    most = toward.sort(pl.col("amount").abs(), "content", descending=[True, False]).head(MOST_POSTS)
+    return moved._replace(
+        posts=tuple(MovingPost(*row) for row in most.select("content", "amount", "shown", "by").rows())
+    )

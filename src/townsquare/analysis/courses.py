@@ -1,0 +1,121 @@
+"""Courses of a run that comparisons draw (reach by age of a post, share labeled, mean stance); and what can mislead."""
+
+from __future__ import annotations
+
+import math
+
+import polars as pl
+
+from townsquare.analysis.beliefs import belief_course, statements
+from townsquare.analysis.causes.contributions import changes, contributions
+from townsquare.analysis.contract import Reads, columns, setting
+from townsquare.analysis.moderation import labels
+from townsquare.analysis.posts import roots
+from townsquare.analysis.reach import exposure_counts
+from townsquare.core.enums import AgentKind
+from townsquare.core.frames import collected
+
+COURSES = columns("course:str title:str unit:str over:str at:row value")
+
+
+def courses(run: Reads) -> pl.DataFrame:
+    """Return how reach, labels and beliefs went, in one long frame.
+
+    Returns
+    -------
+    DataFrame
+        One row per course and point of time: ``course``, ``title``, ``unit``, ``over`` (``age of the post (steps)`` or
+        ``step``), ``at`` (int32), ``value``. Courses are ``reach_by_age``: people that a false post had reached by
+        each age, as the sum over ages of the mean number newly reached by posts that lived to that age (of all
+        injected posts where none is false); ``share_labeled``: proportion of the exposures to these posts in a step
+        that carried a label; ``stance.<proposition>``: mean stance after a step, less that at the start.
+    """
+    return pl.concat([_reach_and_labels(run), _stances(run)])
+
+
+def judged_posts(run: Reads) -> pl.DataFrame:
+    """Return the injected false posts, or all injected posts where none is false: ``root``, ``step``."""
+    injected = roots(run).filter("injected")
+    false = injected.filter(pl.col("veracity") == "false")
+    return (false if false.height else injected).select("root", pl.col("step").alias("born"), "veracity")
+
+
+def _reach_and_labels(run: Reads) -> pl.DataFrame:
+    posts = judged_posts(run)
+    if not posts.height or run.last_step < 1:
+        return pl.DataFrame(schema=COURSES)
+    shown = exposure_counts(run).join(posts, on="root").with_columns((pl.col("step") - pl.col("born")).alias("age"))
+    lived = (run.last_step - posts["born"]).to_list()
+    ages = pl.DataFrame({"age": range(max(lived) + 1)}, schema={"age": pl.Int32})
+    many = ages.with_columns(pl.Series("posts", [sum(end >= age for end in lived) for age in range(max(lived) + 1)]))
+    newly = many.join(shown.group_by("age").agg(pl.col("newly").sum()), on="age", how="left").sort("age")
+    reached = (pl.col("newly").fill_null(0) / pl.col("posts")).cum_sum()
+    share = pl.col("labeled").sum() / pl.col("exposures").sum()
+    labeled = shown.group_by("step").agg(share.alias("value")).sort("step")
+    which = "a false post" if posts["veracity"][0] == "false" else "a post"
+    return pl.concat([
+        _named(newly.select(pl.col("age").alias("at"), reached.alias("value")), "reach_by_age",
+               f"Reach of {which} by age", "agents", "age of the post (steps)"),
+        _named(labeled.rename({"step": "at"}), "share_labeled", f"Exposures to {which} with a label", "share", "step"),
+    ])  # fmt: skip
+
+
+def _stances(run: Reads) -> pl.DataFrame:
+    by_name = statements(run)
+    parts = [
+        _named(part.select(pl.col("step").alias("at"), (pl.col("mean") - pl.col("mean").first()).alias("value")),
+               f"stance.{name}", f"Change of mean stance: {by_name[str(name)]}", "change of stance", "step")
+        for (name,), part in belief_course(run).group_by("name", maintain_order=True)
+    ]  # fmt: skip
+    return pl.concat([pl.DataFrame(schema=COURSES), *parts])
+
+
+def _named(frame: pl.DataFrame, course: str, title: str, unit: str, over: str) -> pl.DataFrame:
+    words = {"course": course, "title": title, "unit": unit, "over": over}
+    named = frame.with_columns(pl.lit(word).alias(name) for name, word in words.items())
+    return named.select(list(COURSES)).cast(COURSES)
+
+
+def validity(run: Reads) -> dict[str, float]:
+    """Return what can make a reader misjudge a run, as numbers.
+
+    Returns
+    -------
+    dict of str to float
+        ``reached``: mean reach of the posts of :func:`courses` over the number of people; ``first_step``: share of
+        that reach had in the step of the injection; ``injected_per_step``: most posts injected in one step;
+        ``checks_per_step``: posts that a fact-checker reviews in a step (NaN without one); ``regression``: largest R²
+        over propositions of the change of stance on the initial stance; ``moderated_movement``: size of all
+        contributions to beliefs by posts that were labeled or taken down, over the size of all (NaN without a trail).
+        NaN where one is undefined.
+    """
+    posts = judged_posts(run)
+    shown = exposure_counts(run).join(posts, on="root")
+    newly, first = (int(part["newly"].sum()) for part in (shown, shown.filter(pl.col("step") == pl.col("born"))))
+    people = run.table("agents").filter(pl.col("kind") == AgentKind.PERSON).height
+    injected = max(roots(run).filter("injected").group_by("step").len()["len"], default=0)
+    strategy = setting(run, "moderation", default={})
+    checks = strategy.get("posts_per_step") if strategy.get("strategy") in ("third_party", "hybrid") else None
+    return {
+        "reached": newly / (posts.height * people) if posts.height and people else math.nan,
+        "first_step": first / newly if newly else math.nan,
+        "injected_per_step": float(injected),
+        "checks_per_step": math.nan if checks is None else float(checks),
+        "regression": _regression(run),
+        "moderated_movement": _moderated_movement(run),
+    }
+
+
+def _regression(run: Reads) -> float:
+    r = changes(run).group_by("proposition").agg(pl.corr("start", "change").alias("r"))["r"].fill_nan(None).drop_nulls()
+    return max((float(each) ** 2 for each in r), default=math.nan)
+
+
+def _moderated_movement(run: Reads) -> float:
+    if not setting(run, "record", "trail", default=True):
+        return math.nan
+    touched = labels(run).filter(pl.col("label_step").is_not_null() | pl.col("takedown_step").is_not_null())["root"]
+    size, by = pl.col("amount").abs(), pl.col("root").is_in(touched.implode())
+    both = contributions(run, shown=False).select(size.filter(by).sum().alias("part"), size.sum().alias("all"))
+    part, whole = both.pipe(collected).row(0)
+    return part / whole if whole else math.nan

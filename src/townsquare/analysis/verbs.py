@@ -1,0 +1,132 @@
+"""What a notebook or the command line asks of a recorded run: its outcomes, why beliefs moved, and who moved them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import polars as pl
+
+from townsquare.analysis.beliefs import of_proposition
+from townsquare.analysis.causes import attribution
+from townsquare.analysis.causes import why as causes
+from townsquare.analysis.causes.contributions import agent_names
+from townsquare.analysis.causes.why import Why
+from townsquare.analysis.outcomes import outcomes as numbers
+from townsquare.core.arguments import checked
+from townsquare.core.errors import SettingError
+from townsquare.core.registry import did_you_mean
+from townsquare.record.run import Run
+
+MOST_SUGGESTED = 10_000
+
+
+def agent_number(run: Run, given: int | str, where: str = "agent") -> int:
+    """Return the number of the agent that a number or a name represents.
+
+    Raises
+    ------
+    SettingError
+        No agent of the run has this name, or several do, as ``R_038`` of ``R_038/17`` and ``R_038/90``.
+    """
+    names = dict(agent_names(run).select("name", "agent").drop_nulls().rows())
+    if isinstance(given, int) or given.isdecimal():  # a number counts rows, even where accounts have numbers for names
+        return int(given)
+    if given in names:
+        return int(names[given])
+    matches = [name for name in names if name.startswith(f"{given}/")]
+    if len(matches) == 1:
+        return int(names[matches[0]])
+    allowed = ", ".join(matches[:5]) or "the number of an agent" + (", or its name" if names else "")
+    raise SettingError(where, got=repr(given), allowed=allowed, do=did_you_mean(given, list(names)[:MOST_SUGGESTED]))
+
+
+@checked
+def outcomes(run: Run | Path | str) -> dict[str, float]:
+    """Measure a run: every outcome of its last step.
+
+    Those of a comparison are ``experiment.outcomes``, one row a run.
+
+    Parameters
+    ----------
+    run : Run, Path or str
+        A run, or its folder.
+
+    Returns
+    -------
+    dict of str to float
+        Name -> value, NaN where undefined. :func:`townsquare.analysis.describe` gives title, unit and direction.
+
+    Raises
+    ------
+    RecordError
+        The folder holds no run.
+    """
+    return numbers(Run.open(run))
+
+
+@checked
+def why(run: Run | Path | str, agent: int | str, *, step: int | None = None, proposition: str | None = None) -> Why:
+    """Explain what moved the beliefs of one agent: which posts, by whom, and by how much.
+
+    Parameters
+    ----------
+    run : Run, Path or str
+        A run, or its folder. It must be recorded with the trail, as runs are by default.
+    agent : int or str
+        A person, by number or by name, such as ``R_038``.
+    step : int, optional
+        One step, from 1; default: all.
+    proposition : str, optional
+        One proposition, by name; default: all.
+
+    Returns
+    -------
+    Why
+        The moves, each with its causes, and totals by author; stances are between -1 and 1.
+
+    Raises
+    ------
+    SettingError
+        There is no such agent or proposition, or the agent was not there in this step.
+    RecordError
+        The folder holds no run, or a run without a trail.
+    """
+    recorded = Run.open(run)
+    return causes.why(recorded, agent_number(recorded, agent), step, proposition)
+
+
+@checked
+def attribute(
+    run: Run | Path | str, *, by: str = "author", agent: int | str | None = None, proposition: str | None = None
+) -> pl.DataFrame:
+    """Sum what each post, author or label contributed to the change of beliefs.
+
+    Contributions are what the belief rule counted, not causal effects: see :func:`townsquare.counterfactual`.
+
+    Parameters
+    ----------
+    run : Run, Path or str
+        A run, or its folder.
+    by : str
+        ``post``, ``author``, ``writer``, ``veracity``, ``label``, ``cause`` or ``step``.
+    agent : int or str, optional
+        One person, by number or name; default: everybody who was there at the end.
+    proposition : str, optional
+        One proposition, by name; default: all.
+
+    Returns
+    -------
+    DataFrame
+        One row per proposition and group, largest first: see
+        :func:`townsquare.analysis.causes.attribution.attribution`. ``per_person`` sums to the mean change in stance.
+
+    Raises
+    ------
+    SettingError
+        There is no such agent, proposition or grouping.
+    RecordError
+        The folder holds no run, or a run without a trail.
+    """
+    recorded = Run.open(run)
+    person = None if agent is None else agent_number(recorded, agent)
+    return of_proposition(recorded, attribution.attribution(recorded, by, person), proposition)

@@ -1,0 +1,349 @@
+"""The answer of a comparison, or of a run: what happened, who moved most, what to distrust.
+
+It is made from recorded runs alone. The command line, the pages and Python show the same sentences.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import polars as pl
+
+from townsquare.analysis.beliefs import statements
+from townsquare.analysis.causes.mover import Mover, largest_change, with_posts
+from townsquare.analysis.contract import CachedRun, Reads, setting
+from townsquare.analysis.moderation import moderated
+from townsquare.analysis.outcomes import describe, is_outcome
+from townsquare.core.errors import TownsquareError
+from townsquare.core.words import count, listed, number, printable, significant
+from townsquare.experiments.arms import STRATEGIES, labels
+from townsquare.experiments.cautions import misleading, of_moderation
+from townsquare.experiments.manifest import Experiment
+from townsquare.experiments.paired import beside_baseline, paired
+from townsquare.experiments.primary import check_outcome, suggested
+from townsquare.record.run import Run
+from townsquare.settings.resolve import resolve
+from townsquare.simulation.scenario_copy import recorded_scenario
+
+LEVEL = 0.05
+MOST_ARMS = 6
+"""Arms with a sentence of their own."""
+MOST_SECONDARY = 3
+MOST_CAUTIONS = 3
+"""Reasons to distrust that :attr:`Answer.lines` names; pages name all."""
+_SCALES = {"stance", "accuracy", "proportion", "ratio", "0 or 1"}
+"""Units without a natural zero, or with an upper bound: differences are not given in percent of the baseline."""
+_SIGNED = {"engagement_gap_per_post"}
+"""Outcomes that may be negative: no percent of the baseline either."""
+_UNCORRECTED = "not after correction"
+_LONGEST_POST = 66
+_EFFECTS = {
+    **dict.fromkeys(("role", "outcome", "title", "unit", "direction", "arm", "label"), pl.String),
+    **dict.fromkeys(("base", "mean", "difference", "low", "high", "p", "p_holm"), pl.Float64),
+    "pairs": pl.Int64, "verdict": pl.String,
+}  # fmt: skip
+_VARIED = {"moderation.strategy": "moderation strategies"}
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What a comparison or a run says, for people.
+
+    Attributes
+    ----------
+    title : str
+        Title of the scenario.
+    question : str
+        What was varied, over how many seeds; of a run, its size.
+    sentences : tuple of str
+        The findings: the primary outcome first, arm by arm, then beliefs, then secondary outcomes.
+    mover : tuple of str
+        The person who moved most, and the posts behind it, one a line.
+    cautions : tuple of str
+        What could mislead.
+    primary : str
+        Name of the primary outcome; "" for a run.
+    baseline : str
+        What the first arm is called.
+    effects : DataFrame
+        One row per outcome and arm other than the baseline: ``role`` (``primary``, ``secondary``), ``outcome``,
+        ``title``, ``unit``, ``direction``, ``arm``, ``label``, ``base`` and ``mean`` (over the seeds in which both are
+        defined), ``difference`` with ``low``, ``high`` (paired by seed, 95% t interval), ``p``, ``p_holm`` (corrected
+        among outcomes of the same role), ``pairs``, ``verdict`` (``better``, ``worse``, ``higher``, ``lower``, ``no
+        detectable effect``, ``not after correction``: p < 0.05 but not with Holm's correction, ``no interval``).
+        The primary outcome comes first, then others by size of the effect over the width of its interval.
+    """
+
+    title: str
+    question: str
+    sentences: tuple[str, ...]
+    mover: tuple[str, ...] = ()
+    cautions: tuple[str, ...] = ()
+    primary: str = ""
+    baseline: str = ""
+    effects: pl.DataFrame = field(default_factory=lambda: pl.DataFrame(schema=_EFFECTS))
+
+    @property
+    def lines(self) -> list[str]:
+        """The answer as lines of text, untrusted names and texts included; only the first cautions."""
+        doubts = [f"Caution: {sentence}" for sentence in self.cautions[:MOST_CAUTIONS]]
+        more = len(self.cautions) - len(doubts)
+        doubts += [f"  {count(more, 'more caution')} in the report."] if more > 0 else []
+        return [f"{self.title}: {self.question}", *self.sentences, *self.mover, *doubts]
+
+    def __str__(self) -> str:
+        return "\n".join(self.lines)
+
+
+def answer(experiment: Experiment, outcome: str | None = None) -> Answer:
+    """Return the answer of a comparison.
+
+    Parameters
+    ----------
+    experiment : Experiment
+        With at least one finished run.
+    outcome : str, optional
+        The primary outcome; by default the one that the comparison names, or else its runs suggest.
+
+    Raises
+    ------
+    UnknownName
+        No run has such an outcome.
+    """
+    frame = experiment.outcomes
+    short = labels(experiment.arms)
+    base, seeds = short[experiment.baseline], count(len(experiment.seeds), "seed")
+    runs = {(run.arm, run.seed): Run.open(experiment.folder / run.folder) for run in experiment.finished}
+    first = next(iter(runs.values()))
+    if experiment.baseline not in frame["arm"]:
+        sentence = f"No run of the baseline {base} is finished, so nothing can be compared."
+        return Answer(title_of(first), f"{seeds} per arm.", (sentence,), baseline=base)
+    primary = outcome or experiment.primary or suggested(frame)
+    primary = check_outcome(primary, [name for name in frame.columns if name not in ("arm", "seed")])
+    by_name = {name: printable(text.removesuffix("."), 90) for name, text in statements(first).items()}
+    made = effects(experiment, primary, by_name)
+    what = describe(primary, by_name)
+    better = "" if what.direction == "neither" else f" ({what.direction})"
+    varied = listed([_VARIED.get(key, key) for key in experiment.vary])
+    asked = f"{varied} compared with {base}, {seeds} per arm" if len(experiment.arms) > 1 else f"one arm, {seeds}"
+    question = f"{asked}. Primary outcome: {as_noun(what.title, primary)}{better}."
+    mean = frame.select(pl.col(primary).fill_nan(None).mean()).item()
+    alone = f"Nothing is compared. Mean of {seeds}: {significant(mean)} {what.unit}."
+    return Answer(
+        title_of(first),
+        question,
+        (*_primary(made), *_beliefs(made, base), *_secondary(made)) if len(experiment.arms) > 1 else (alone,),
+        _mover_lines(_mover(runs), short),
+        tuple(_cautions(experiment, runs, short)),
+        primary,
+        base,
+        made,
+    )
+
+
+def title_of(run: Reads) -> str:
+    """Return the title of the scenario of a run; its name where the scenario is gone."""
+    try:
+        return printable(recorded_scenario(resolve(run.settings), getattr(run, "folder", None)).title, 80)
+    except TownsquareError:
+        return printable(str(setting(run, "scenario", default="a run")).rpartition("/")[2], 80)
+
+
+def effects(experiment: Experiment, primary: str, by_name: Mapping[str, str]) -> pl.DataFrame:
+    """Return :attr:`Answer.effects`; outcomes whose measure is not installed are left out."""
+    frame, short = experiment.outcomes, labels(experiment.arms)
+    names = [name for name in frame.columns if name not in ("arm", "seed", primary) and is_outcome(name)]
+    rows = []
+    for role, asked in (("primary", [primary]), ("secondary", names)):
+        compared = paired(frame, experiment.baseline, asked)
+        values = {(name, arm): both for name, arm, *both in beside_baseline(frame, experiment.baseline, asked)}
+        for row in compared.filter(pl.col("arm") != experiment.baseline).drop_nans("difference").to_dicts():
+            what = describe(row["outcome"], by_name)
+            about = {"role": role, "title": what.title, "unit": what.unit, "direction": what.direction}
+            here, base = values[row["outcome"], row["arm"]]
+            means = (math.fsum(arm[seed] for seed in here.keys() & base) / row["pairs"] for arm in (base, here))
+            named = {"label": short[row["arm"]], **dict(zip(("base", "mean"), means, strict=True))}
+            rows.append({**row, **about, **named, "verdict": _verdict(row, what.direction), "size": _size(row)})
+    made = pl.DataFrame(rows, schema={**_EFFECTS, "size": pl.Float64})
+    importance = pl.col("size").max().over("outcome")
+    ordered = made.sort(pl.col("role") != "primary", importance, descending=[False, True], maintain_order=True)
+    return ordered.drop("size")
+
+
+def _size(row: Mapping[str, Any]) -> float:
+    """Return the difference over half the width of its interval: above 1 where the interval excludes zero."""
+    half = (row["high"] - row["low"]) / 2
+    return abs(row["difference"]) / half if half > 0 else 0.0
+
+
+def _verdict(row: Mapping[str, Any], direction: str) -> str:
+    if math.isnan(row["low"]):
+        return "no interval"
+    if row["low"] <= 0 <= row["high"]:
+        return "no detectable effect"
+    if row["p_holm"] >= LEVEL:
+        return _UNCORRECTED
+    higher = row["difference"] > 0
+    if direction == "neither":
+        return "higher" if higher else "lower"
+    return "better" if higher == (direction == "higher is better") else "worse"
+
+
+def as_noun(title: str, outcome: str) -> str:
+    """Return the title of an outcome as part of a sentence.
+
+    >>> as_noun("Mean shift: Vaccines are safe", "shift.safe"), as_noun("F1", "f1")
+    ('mean shift on “Vaccines are safe”', 'F1')
+    """
+    head, _, statement = title.partition(": ") if "." in outcome else (title, "", "")
+    head = head[0].lower() + head[1:] if head[1:2].islower() else head
+    return f"{head} on “{statement}”" if statement else head
+
+
+def amount(row: Mapping[str, Any], *, sign: bool = False) -> tuple[str, str, str]:
+    """Return a difference and the ends of its interval in words: in percent of the baseline where that has a meaning.
+
+    >>> amount({"unit": "agents", "base": 200.0, "difference": -20.0, "low": -30.0, "high": -10.0}, sign=True)
+    ('−10%', '−15%', '−5.0%')
+    """
+    relative = row["unit"] not in _SCALES and row["base"] > 0 and row.get("outcome") not in _SIGNED
+    scale = 100 / row["base"] if relative else 1.0
+    values = [scale * row[name] for name in ("difference", "low", "high")]
+    if not sign and values[0] < 0:
+        values = [-values[0], -values[2], -values[1]]
+    if relative:
+        size, low, high = (f"{number(value, _places(value), signed=sign)}%" for value in values)
+    else:
+        size, low, high = (significant(value, 2, signed=sign or value < 0) for value in values)
+    return size, low, high
+
+
+def _places(percent: float) -> int:
+    """Return the decimal places of a percentage: enough to tell it from zero, down to 0.01%."""
+    return 0 if abs(percent) >= 9.95 else 1 if abs(percent) >= 0.05 or not percent else 2
+
+
+def _primary(made: pl.DataFrame) -> list[str]:
+    rows = made.filter(pl.col("role") == "primary").to_dicts()
+    sentences = [_effect(row) for row in rows[:MOST_ARMS]]
+    if len(rows) > MOST_ARMS:
+        sentences.append(f"{len(rows) - MOST_ARMS} more arms are in the report.")
+    return sentences or [
+        "The primary outcome cannot be compared: no seed has a value in the baseline and in another arm."
+    ]
+
+
+def _effect(row: Mapping[str, Any]) -> str:
+    label, noun = _capital(row["label"]), as_noun(row["title"], row["outcome"])
+    unit = "" if row["unit"] in _SCALES else f" {row['unit']}"
+    if row["verdict"] == "no interval" and row["difference"] == 0:
+        return f"{label}: no difference in the {noun} with one seed, which gives no CI."
+    if row["verdict"] == "no interval":
+        size = amount(row, sign=True)[0]
+        size += "" if "%" in size else unit
+        return f"{label}: {size} in the {noun} with one seed, which gives no CI and may be chance."
+    if row["verdict"] == "no detectable effect":
+        size, low, high = amount(row, sign=True)
+        high += "" if "%" in high else unit
+        return f"{label}: no detectable effect on the {noun} ({size}, 95% CI {low} to {high})."
+    if row["verdict"] == _UNCORRECTED:
+        size, low, high = amount(row, sign=True)
+        high += "" if "%" in high else unit
+        chance = f"p = {significant(row['p_holm'], 2)} after Holm's correction for several arms"
+        return f"{label}: {size} in the {noun} (95% CI {low} to {high}), but {chance}: not a clear effect."
+    size, low, high = amount(row)
+    verb = "raised" if row["difference"] > 0 else "cut"
+    ends = f"from {significant(row['base'])} to {significant(row['mean'])}{unit}"
+    judged = f": {row['verdict']}" if row["verdict"] in ("better", "worse") else ""
+    return f"{label} {verb} the {noun} by {size} (95% CI {low} to {high}), {ends}{judged}."
+
+
+def _capital(text: str) -> str:
+    """Begin a sentence with an arm; the values of settings stay as they are."""
+    return text[0].upper() + text[1:] if text.partition(", ")[0] in STRATEGIES.values() else text
+
+
+def _beliefs(made: pl.DataFrame, base: str) -> list[str]:
+    """Say how much mean beliefs differ from the baseline at most."""
+    shifts = made.filter(pl.col("outcome").str.starts_with("shift."))
+    if "secondary" not in shifts["role"]:
+        return []
+    rows = shifts.to_dicts()
+    most = max(rows, key=lambda row: abs(row["difference"]))
+    if all(row[end] == 0 or math.isnan(row[end]) for row in rows for end in ("difference", "low", "high")):
+        return [f"Mean beliefs moved as with {base} in every arm."]
+    largest = max(math.inf if math.isnan(row[end]) else abs(row[end]) for row in rows for end in ("low", "high"))
+    least = next((power for power in (0.001, 0.01, 0.1) if largest < power), None)
+    size, low, high = amount(most, sign=True)
+    detail = f"difference {size}, 95% CI {low} to {high}, on the scale −1 to +1"
+    detail = f"difference {size}" if math.isnan(most["low"]) else detail
+    if least is None:
+        return [
+            f"Mean belief change differs most from {base} under {most['label']}: "
+            f"{as_noun(most['title'], most['outcome'])} ({detail})."
+        ]
+    return [f"Mean belief change differs from {base} by less than {least:g} in every arm (largest {detail})."]
+
+
+def _secondary(made: pl.DataFrame) -> list[str]:
+    """Name the clearest secondary outcomes; those that only exist with moderation only where they are costs."""
+    tests = made.filter(pl.col("role") == "secondary", pl.col("p_holm").is_not_nan())
+    if not tests.height:
+        return []
+    clear = tests.filter(pl.col("p_holm") < LEVEL)
+    main = [name for name in clear["outcome"].unique() if describe(name).main]
+    cost, gain = pl.col("verdict") == "worse", (pl.col("verdict") == "better") & (pl.col("base") != 0)
+    judged = clear.filter(cost | gain, pl.col("outcome").is_in(main))
+    named = [
+        f"{as_noun(row['title'], row['outcome'])} {amount(row, sign=True)[0]} under {row['label']} ({row['verdict']})"
+        for row in judged.unique("outcome", keep="first", maintain_order=True).head(MOST_SECONDARY).to_dicts()
+    ]
+    of = f"{clear.height} of {count(tests.height, 'test')} have Holm p < {LEVEL:g}"
+    return [f"Secondary outcomes: {of}{', among them ' if named else ''}{listed(named)}."]
+
+
+def _mover(runs: Mapping[tuple[str, int], Run]) -> tuple[str, int, Mover] | None:
+    """Return the person who moved most in any run, with the arm and the seed of that run."""
+    moved = {key: largest for key, run in runs.items() if (largest := largest_change(run)) is not None}
+    if not moved:
+        return None
+    arm, seed = max(moved, key=lambda key: abs(moved[key].change))
+    return arm, seed, with_posts(runs[arm, seed], moved[arm, seed])
+
+
+def _mover_lines(largest: tuple[str, int, Mover] | None, short: Mapping[str, str]) -> tuple[str, ...]:
+    if largest is None:
+        return ()
+    arm, seed, moved = largest
+    return tuple(mover_lines(moved, f" ({short[arm]}, seed {seed})" if len(short) > 1 else f" (seed {seed})"))
+
+
+def mover_lines(moved: Mover, where: str = "") -> list[str]:
+    """Return the person who moved most, and the posts behind it, one a line."""
+    start, end, change = (significant(value, 2, signed=True) for value in (moved.start, moved.end, moved.change))
+    about = f"“{printable(moved.statement.removesuffix('.'), 80)}”"
+    head = f"Moved most: {printable(moved.called, 60)}{where}, from {start} to {end} ({change}) on {about}"
+    posts = [
+        f"  {significant(post.amount, 2, signed=True)}, shown {count(post.shown, 'time')}: “"
+        f"{printable(post.text, _LONGEST_POST)}” by {printable(post.by, 40)}"
+        for post in moved.posts
+    ]
+    return [f"{head}{'. Largest contributions:' if posts else '.'}", *posts]
+
+
+def _cautions(experiment: Experiment, runs: Mapping[tuple[str, int], Run], short: Mapping[str, str]) -> Iterable[str]:
+    failed = len(experiment.failed)
+    if failed:
+        yield f"{count(failed, 'run')} failed and {'is' if failed == 1 else 'are'} left out."
+    if len(experiment.seeds) < 2:
+        yield "One seed only: no difference has a CI, and each may be chance."
+    seed = min(seed for arm, seed in runs if arm == experiment.baseline)
+    base = CachedRun(runs[experiment.baseline, seed], large=True)
+    yield from misleading(base, f" (arm: {short[experiment.baseline]})", experiment.vary)
+    moderating = [(arm, run) for (arm, at), run in runs.items() if at == seed and moderated(run)]
+    for arm, run in moderating[-1:]:
+        yield from of_moderation(CachedRun(run, large=True), f" (arm: {short[arm]})")
+    yield "CIs reflect variation between seeds only, not the uncertainty of the model or its parameters."

@@ -1,0 +1,75 @@
+"""Courses of all runs of a comparison, and their means by arm with bands over seeds."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
+
+import numpy as np
+import polars as pl
+
+from townsquare.analysis.contract import columns
+from townsquare.analysis.courses import COURSES
+from townsquare.core.words import significant
+from townsquare.experiments.paired import t_interval
+
+_BANDS = columns("arm:str") | COURSES | columns("low high seeds:int")
+_BARS = "▁▂▃▄▅▆▇█"
+
+
+def bands(of_runs: pl.DataFrame) -> pl.DataFrame:
+    """Return means over seeds with 95% t intervals of :meth:`townsquare.experiments.manifest.Experiment.courses`.
+
+    Returns
+    -------
+    DataFrame
+        ``arm``, the columns of a course, ``value`` (mean), ``low``, ``high`` (NaN with one seed), ``seeds``.
+    """
+    keys = ["arm", *(name for name in COURSES if name != "value")]
+    rows = [
+        (*key, *t_interval(part["value"].to_numpy())[:3], part.height)
+        for key, part in of_runs.drop_nans("value").group_by(keys, maintain_order=True)
+    ]
+    return pl.DataFrame(rows, schema=_BANDS, orient="row")
+
+
+def course_of(outcome: str, known: Sequence[str]) -> str:
+    """Return the course that shows an outcome: the stances of its proposition, or else reach by age; "" if none.
+
+    >>> course_of("polarization.safe", ["reach_by_age", "stance.safe"]), course_of("f1", ["reach_by_age"])
+    ('stance.safe', 'reach_by_age')
+    """
+    wanted = (f"stance.{outcome.partition('.')[2]}", "reach_by_age", *known)
+    return next((name for name in wanted if name in known), "")
+
+
+class Sparklines(NamedTuple):
+    """One course as a row of bars by arm, all on one scale."""
+
+    title: str
+    of_arm: Mapping[str, str]
+
+
+def sparklines(drawn: pl.DataFrame, outcome: str) -> Sparklines:
+    """Return the course that shows an outcome as a row of bars for each arm, of the frame of :func:`bands`."""
+    course = course_of(outcome, drawn["course"].unique(maintain_order=True).to_list())
+    shown = drawn.filter(course=course)
+    if not shown.height:
+        return Sparklines("course", {})
+    low, high = shown.select(pl.min("value"), pl.max("value").alias("high")).row(0)
+    title = f"{shown['title'][0]}, {significant(low)} to {significant(high)} {shown['unit'][0]}"
+    by_arm = shown.group_by("arm", maintain_order=True)
+    return Sparklines(title, {str(arm): sparkline(part["value"].to_list(), low, high) for (arm,), part in by_arm})
+
+
+def sparkline(values: Sequence[float], low: float, high: float, width: int = 20) -> str:
+    """Return a course as a row of bars between two bounds.
+
+    >>> sparkline([0, 1, 2, 4], 0, 4)
+    '▁▂▄█'
+    """
+    places = np.unique(np.linspace(0, len(values) - 1, min(width, len(values))).round().astype(int)).tolist()
+    scale = (len(_BARS) - 1) / (high - low) if high > low else 0.0
+    shown = [values[row] for row in places]
+    return "".join(" " if math.isnan(value) else _BARS[int((value - low) * scale)] for value in shown)

@@ -1,0 +1,80 @@
+"""The report of whatever was recorded: a run, a comparison, a multiverse or debates."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from townsquare.core.arguments import checked
+from townsquare.core.errors import RecordError, SettingError
+from townsquare.debate import results
+from townsquare.debate.results import DebateResults
+from townsquare.experiments import manifest, multiverse
+from townsquare.experiments.manifest import Experiment
+from townsquare.pages.debates.page import write_pages
+from townsquare.pages.report import files, write_comparison, write_report
+from townsquare.pages.report.multiverse_page import write_multiverse
+from townsquare.record.run import Run
+
+
+@checked
+def report(recorded: Run | Experiment | DebateResults | Path | str, *, out: Path | str | None = None) -> Path:
+    """Write the report of a run, a comparison or debates: one HTML file without scripts or outside requests.
+
+    Parameters
+    ----------
+    recorded : Run, Experiment, DebateResults, Path or str
+        What was recorded, or its folder.
+    out : Path or str, optional
+        Folder for the page, figures (SVG, PDF, PNG), tables (CSV) and methods.md. Default: only the page, beside the
+        record.
+
+    Returns
+    -------
+    Path
+        The page.
+
+    Raises
+    ------
+    RecordError
+        The folder holds nothing that was recorded, or cannot be written; or a run in memory has no folder.
+    SettingError
+        Debates have no figures and tables for ``out``.
+    """
+    return write_files_of(recorded, None if out is None else Path(out))[0]
+
+
+def write_files_of(
+    recorded: Run | Experiment | DebateResults | Path | str, into: Path | None, **asked: bool
+) -> list[Path]:
+    """Write the page of what was recorded, or the page with all files; return what is written, the page first."""
+    folder = Path(recorded) if isinstance(recorded, Path | str) else recorded.folder
+    opened: Any = recorded
+    if isinstance(recorded, Path | str):
+        opened = _opened(Path(recorded))
+    if isinstance(opened, DebateResults):
+        if into is not None:
+            raise SettingError("--out", got=f"{folder}, debates", allowed="runs and comparisons", do="leave out --out")
+        return [write_pages(opened)]
+    page: Callable[[Any, Path], Path]
+    whole: Callable[..., list[Path]]
+    if isinstance(opened, multiverse.Multiverse):
+        page, whole = write_multiverse, files.write_multiverse_files
+    elif isinstance(opened, Experiment):
+        page, whole = write_comparison, files.write_comparison_files
+    else:
+        page, whole = write_report, files.write_run_files
+    if into is not None:
+        return whole(opened, into, **asked)
+    if folder is None:
+        raise RecordError("report(recorded)", got="a run in memory", do="name a folder: report(run, out='figures')")
+    return [page(opened, folder / files.PAGE)]
+
+
+def _opened(folder: Path) -> Run | Experiment | DebateResults | multiverse.Multiverse:
+    if (folder / results.FILE).is_file():
+        return DebateResults.open(folder)
+    if (folder / multiverse.FILE).is_file():
+        return multiverse.Multiverse.load(folder)
+    return Experiment.load(folder) if (folder / manifest.FILE).is_file() else Run.open(folder)

@@ -1,0 +1,269 @@
+"""``bridging``: a note is shown when raters who usually disagree find it helpful, as Community Notes decides.
+
+A first fit of all ratings (:mod:`.factorization`) gives provisional statuses. Raters who mostly disagree with these
+statuses, and authors whose notes were not helpful, are left out of a second fit. Its raters stay as they are while the
+notes are fitted once more. Rules turn the result into statuses. Source: Wojcik et al. (2022) and the core model of the
+published scorer (``mf_base_scorer.py``, ``scoring_rules.py``, commit 273c895). Left out: the models of topics, groups
+and diligence, the filter of tags "incorrect", high-volume and correlated raters, ratings asked for by sampling, and
+learned delays.
+
+The model needs raters who disagree by camp. Without camps the factor has one sign, and statuses mean little.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from townsquare.core.array_types import Array, Bool, Float, Int32
+from townsquare.core.enums import NoteStatus
+from townsquare.settings.config import MemberParams, setting
+from townsquare.simulation.moderation.note_scorers.contract import NoteRatings, NoteScorer, NoteScores
+from townsquare.simulation.moderation.note_scorers.factorization import (
+    Fit,
+    Penalty,
+    Scores,
+    fit,
+    often_enough,
+    refit_notes,
+)
+
+_LEFT_SIDE, _SIDE_MEAN, _BOTH_MEAN = 3, 0.4, 0.3  # raters of each side; highest mean ratings of a note not helpful
+_AUTHOR_COST = 5  # helpful notes that make up for one that is not
+_SMALL_SIDE = 9  # up to this net count the smaller side has to be a share of all
+_PASSES, _WARM_PASSES = 2_000, 20  # of a fit from a new start, and from the one of the step before
+_COLD_EVERY = 24  # steps: a fit from a new start finds another optimum if there is one
+_TAG_WEIGHT, _TAG_QUANTILE, _NEAR_QUANTILE, _TAG_POWER = 2.5, 0.95, 0.4, 5
+
+
+class Params(MemberParams):
+    """The constants of the published scorer."""
+
+    note_ratings_at_least: int = setting(5, "minimum ratings of a note that gets a status", ge=1)
+    rater_ratings_at_least: int = setting(10, "minimum ratings of a rater who counts", ge=1)
+    intercept_penalty: float = setting(0.15, "weight of squared intercepts in the loss", gt=0)
+    factor_penalty: float = setting(0.03, "weight of squared factors in the loss", gt=0)
+    shown_intercept: float = setting(0.40, "minimum intercept of a note that becomes shown")
+    shown_margin: float = setting(0.01, "a shown note stays until its intercept is this much lower", ge=0)
+    not_helpful_intercept: float = setting(-0.05, "maximum intercept of a note that is not helpful, at factor 0")
+    not_helpful_factor: float = setting(0.8, "how much the maximum falls with the size of the factor", ge=0)
+    not_helpful_bound: float = setting(-0.04, "a note is not helpful if the upper bound of its intercept is lower")
+    not_misleading_intercept: float = setting(-0.15, "the same for notes that call a post not misleading")
+    largest_factor: float = setting(0.5, "maximum size of the factor of a shown note", ge=0)
+    net_helpful_at_least: int = setting(4, "minimum of helpful minus not helpful ratings on each side", ge=0)
+    net_helpful_share: float = setting(0.05, "that number, up to 9, as a minimum share of all ratings", ge=0, le=1)
+    agreement_at_least: float = setting(0.66, "minimum share of a rater's ratings that agree with statuses", ge=0, le=1)
+    author_mean_at_least: float = setting(0.05, "minimum mean intercept of a rater's own notes")
+    rating_window: int | None = setting(
+        None, "a rating counts for its rater this many steps after the note; null: always", ge=0
+    )
+    lock_after: int | None = setting(None, "age in steps from which a status stays; null: never", ge=1)
+
+
+@dataclass(frozen=True, slots=True)
+class RatedNotes:
+    """Ratings and notes, r ratings of n notes, in the terms of the rules.
+
+    Attributes
+    ----------
+    note, rater : (r,) int32
+    value : (r,) float64
+        1 helpful, 0.5 somewhat helpful, 0 not helpful.
+    timely : (r,) bool
+        Whether the rating counts for the agreement of its rater: it came in time, and before the note had its status.
+    author : (n,) int32
+        A rater's number, or a larger one for someone who never rates.
+    misleading : (n,) bool
+        Whether the note says that the post is misleading.
+    status : (n,) uint8
+        :class:`~townsquare.core.enums.NoteStatus` before.
+    tagged : (r, k) bool
+        Whether the rating gives the k-th reason why the note is not helpful.
+    raters : int
+    """
+
+    note: Int32
+    rater: Int32
+    value: Float
+    timely: Bool
+    author: Int32
+    misleading: Bool
+    status: Array
+    tagged: Bool
+    raters: int
+
+    @property
+    def notes(self) -> int:
+        """The number of notes."""
+        return int(self.author.size)
+
+    def per_note(self, rows: Bool, weights: Float | None = None) -> Float:
+        """Return the sum over some ratings of each note, (n,); their number without weights."""
+        given = None if weights is None else weights[rows]
+        return np.bincount(self.note[rows], given, self.notes).astype(np.float64)
+
+
+@dataclass(frozen=True, slots=True)
+class NoteResults:
+    """All that the rounds give: fits of both rounds, which raters passed (u,), final scores, bound and statuses (n,).
+
+    ``by_thresholds`` are statuses without the bound and without tags.
+    """
+
+    first: Fit
+    second: Fit
+    provisional: Array
+    passed: Bool
+    notes: Scores
+    bound: Float
+    by_thresholds: Array
+    status: Array
+
+    @property
+    def smaller_side(self) -> float:
+        """Share of raters of the smaller sign of the factor; statuses mean little where it is near 0."""
+        factor = self.second.raters.factor
+        positive = float(np.mean(factor[~np.isnan(factor)] > 0))
+        return min(positive, 1 - positive)
+
+
+def note_results(rows: RatedNotes, c: Params, start: Fit | None = None) -> NoteResults | None:
+    """Return what the rounds give; None where no note has ratings enough to be fitted.
+
+    ``start`` is an earlier first fit of mostly the same ratings.
+    """
+    penalty = Penalty(c.intercept_penalty, c.factor_penalty)
+    least = {"per_note": c.note_ratings_at_least, "per_rater": c.rater_ratings_at_least}
+    selected = often_enough(rows.note, rows.rater, **least)
+    if not selected.any():
+        return None
+    sizes = {"notes": rows.notes, "raters": rows.raters, "passes": _PASSES if start is None else _WARM_PASSES}
+    first = fit(rows.note[selected], rows.rater[selected], rows.value[selected], penalty, **sizes, start=start)
+    everything = np.ones(rows.note.size, np.bool_)
+    count = rows.per_note(everything)
+    provisional = _by_scores(rows, c, count, first.notes)
+    passed = _passed(rows, c, provisional, first.notes.intercept)
+    again = selected & passed[rows.rater]
+    if not again.any():
+        return None
+    second = fit(rows.note[again], rows.rater[again], rows.value[again], penalty, **sizes, start=first)
+    passed &= ~np.isnan(second.raters.intercept)
+    fitted = int(np.count_nonzero(~np.isnan(second.notes.intercept)))
+    counted = passed[rows.rater] & (count >= c.note_ratings_at_least)[rows.note]
+    final = rows.note[counted], rows.rater[counted], rows.value[counted]
+    notes = refit_notes(second, *final, penalty.times(again.sum() / fitted), notes=rows.notes)
+    ridge, people = penalty.times((again.sum() + fitted) / fitted), second.raters
+    lowest, ends = np.nanmin(people.intercept), (np.nanmin(people.factor), 0.0, np.nanmax(people.factor))
+    bounds = (refit_notes(second, *final, ridge, notes=rows.notes, added=(lowest, end)).intercept for end in ends)
+    bound = np.fmax.reduce([notes.intercept, *bounds])
+    rated = rows, c, count, notes, passed, second.raters.factor
+    by_thresholds = _statuses(*rated, np.zeros(rows.notes, np.bool_), None)
+    status = _statuses(*rated, _tagged(rows, c, second.raters.factor, notes, count), bound)
+    return NoteResults(first, second, provisional, passed, notes, bound, by_thresholds, status)
+
+
+def _by_scores(rows: RatedNotes, c: Params, count: Float, notes: Scores, bound: Float | None = None) -> Array:
+    status = np.full(rows.notes, NoteStatus.PENDING, np.uint8)
+    enough = count >= c.note_ratings_at_least
+    status[enough & rows.misleading & (notes.intercept >= c.shown_intercept)] = NoteStatus.SHOWN
+    low = notes.intercept <= c.not_helpful_intercept - c.not_helpful_factor * np.abs(notes.factor)
+    status[enough & low] = NoteStatus.NOT_HELPFUL
+    if bound is not None:
+        status[enough & (bound < c.not_helpful_bound)] = NoteStatus.NOT_HELPFUL
+    status[~rows.misleading & (notes.intercept < c.not_misleading_intercept)] = NoteStatus.NOT_HELPFUL
+    return status
+
+
+def _passed(rows: RatedNotes, c: Params, provisional: Array, intercept: Float) -> Bool:
+    """Return which raters agree with the provisional statuses and wrote no notes that were not helpful (u,)."""
+    decided = provisional[rows.note]
+    valid = rows.timely & (rows.value != 0.5) & (decided != NoteStatus.PENDING)
+    agrees = valid & ((rows.value == 1) == (decided == NoteStatus.SHOWN))
+    judged, right = (np.bincount(rows.rater[of], minlength=rows.raters) for of in (valid, agrees))
+    scored = ~np.isnan(intercept) & (rows.author < rows.raters)
+    authors = rows.author[scored]
+    value = 1.0 * (provisional == NoteStatus.SHOWN) - _AUTHOR_COST * (provisional == NoteStatus.NOT_HELPFUL)
+    wrote = np.bincount(authors, minlength=rows.raters)
+    balance, total = (np.bincount(authors, of[scored], rows.raters) for of in (value, intercept))
+    helpful_author = (balance >= 0) & (total >= c.author_mean_at_least * wrote)
+    passed: Bool = (judged > 0) & (right >= c.agreement_at_least * judged) & ((wrote == 0) | helpful_author)
+    return passed
+
+
+def _statuses(
+    rows: RatedNotes, c: Params, count: Float, notes: Scores, passed: Bool, factor: Float, tagged: Bool,
+    bound: Float | None,
+) -> Array:  # fmt: skip
+    """Apply the rules in their order; later ones overwrite. A rejected note is pending."""
+    status = _by_scores(rows, c, count, notes, bound)
+    right = passed[rows.rater] & (factor[rows.rater] >= 0)
+    left = passed[rows.rater] & (factor[rows.rater] < 0)
+    sides = [rows.per_note(side) for side in (left, right)]
+    with np.errstate(invalid="ignore"):
+        means = [rows.per_note(side, rows.value) / n for side, n in zip((left, right), sides, strict=True)]
+    both = (np.minimum(*sides) >= _LEFT_SIDE) & (np.maximum(*means) <= _SIDE_MEAN) & (sum(means) / 2 <= _BOTH_MEAN)
+    status[both & (count >= c.note_ratings_at_least)] = NoteStatus.NOT_HELPFUL
+    low = ~rows.misleading & (notes.intercept < c.not_misleading_intercept)
+    status[low] = NoteStatus.NOT_HELPFUL
+    stays = (rows.status == NoteStatus.SHOWN) & (notes.intercept >= c.shown_intercept - c.shown_margin)
+    status[stays & rows.misleading & (count >= c.note_ratings_at_least)] = NoteStatus.SHOWN
+    votes = 1.0 * (rows.value == 1) - (rows.value == 0)
+    smaller = np.minimum(*(rows.per_note(side, votes) for side in (left, right)))
+    few = (smaller <= _SMALL_SIDE) & (smaller < c.net_helpful_share * sum(sides))
+    rejected = tagged | (np.abs(notes.factor) > c.largest_factor) | (smaller < c.net_helpful_at_least) | few
+    status[rejected & (status == NoteStatus.SHOWN)] = NoteStatus.PENDING
+    return status
+
+
+def _tagged(rows: RatedNotes, c: Params, factor: Float, notes: Scores, count: Float) -> Bool:
+    """Return which notes have more of one reason, weighted by nearness to the rater, than 95% of helpful notes."""
+    out = np.zeros(rows.notes, np.bool_)
+    helpful = (count >= c.note_ratings_at_least) & rows.misleading & (notes.intercept >= c.shown_intercept)
+    known = ~np.isnan(factor[rows.rater]) & ~np.isnan(notes.factor[rows.note])
+    differ = all(np.unique(of[~np.isnan(of)]).size > 1 for of in (factor, notes.factor))
+    if not (rows.tagged.shape[1] and helpful.any() and known.any() and differ):
+        return out
+    raters, rated = ((of - np.nanmean(of)) / np.nanstd(of, ddof=1) for of in (factor, notes.factor))
+    distance = np.abs(raters[rows.rater] - rated[rows.note])
+    weight = 1 / (1 + (distance / np.quantile(distance[known], _NEAR_QUANTILE)) ** _TAG_POWER)
+    total = rows.per_note(known, weight)
+    for tag in rows.tagged.T:
+        given = rows.per_note(known & tag, weight)
+        with np.errstate(invalid="ignore"):
+            share = given / total
+        out |= (given > _TAG_WEIGHT) & (share > np.quantile(share[helpful], _TAG_QUANTILE))
+    return out
+
+
+def score(ratings: NoteRatings, previous: NoteScores, params: Params) -> NoteScores:
+    """Fit all ratings so far, and apply the rules; notes and raters with few ratings stay pending, without numbers."""
+    decided = np.where(ratings.decided < 0, np.iinfo(np.int32).max, ratings.decided)
+    timely = ratings.step <= decided[ratings.note]
+    if params.rating_window is not None:
+        timely &= ratings.step - ratings.written[ratings.note] <= params.rating_window
+    n, n_raters = ratings.n_notes, int(max(ratings.rater.max(initial=-1), ratings.author.max(initial=-1))) + 1
+    rows = RatedNotes(
+        ratings.note, ratings.rater, ratings.value, timely, ratings.author, np.ones(n, np.bool_), previous.status,
+        np.zeros((ratings.note.size, 0), np.bool_), n_raters,
+    )  # fmt: skip
+    results = note_results(rows, params, None if ratings.now % _COLD_EVERY == 0 else _start(previous))
+    none = np.full(n, np.nan)
+    notes = Scores(none, none) if results is None else results.notes
+    status = np.full(n, NoteStatus.PENDING, np.uint8) if results is None else results.status
+    if params.lock_after is not None:
+        locked = (ratings.decided >= 0) & (ratings.now - ratings.written >= params.lock_after)
+        status = np.where(locked, previous.status, status).astype(np.uint8)
+    return NoteScores(status, notes.intercept, notes.factor)
+
+
+def _start(previous: NoteScores) -> Fit | None:
+    """Return the notes of the step before as the start of a fit; None where hardly any had numbers."""
+    known = ~np.isnan(previous.intercept)
+    if known.sum() < 2 or not np.any(previous.factor[known]):
+        return None
+    notes, nobody = Scores(previous.intercept, previous.factor), np.zeros(0)
+    return Fit(float(previous.intercept[known].mean()), Scores(nobody, nobody), notes, np.nan)
+
+
+SCORER = NoteScorer("bridging", Params, score)
