@@ -10,6 +10,7 @@ CODE := $(wildcard src tests benchmarks docs/notebooks)
 WORKERS ?= 3
 ARGS ?=
 export PYTHON
+export PYTHONDONTWRITEBYTECODE := # where it is set, every process of a test would compile the program and the tests anew
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | awk -F'\t' '{printf "  make %-13s %s\n", $$1, $$2}'

@@ -68,6 +68,12 @@ def tree(path: Path) -> ast.Module:
     return ast.parse(path.read_text(encoding="utf-8"), filename=str(path))
 
 
+@cache
+def nodes(path: Path) -> list[ast.AST]:
+    """Every node of a file, as `ast.walk` gives them: many tests look at all of them."""
+    return list(ast.walk(tree(path)))
+
+
 def family(module: str) -> str:
     """The first part below the package: `beliefs` for `townsquare.beliefs.exposure`."""
     return [*module.split("."), ""][1]
@@ -115,7 +121,7 @@ def report(title: str, rows: list[str]) -> None:
 def nodes_outside(*families: str) -> Iterator[tuple[Path, ast.AST]]:
     for module, path in modules().items():
         if family(module) not in families:
-            for node in ast.walk(tree(path)):
+            for node in nodes(path):
                 yield path, node
 
 
@@ -228,7 +234,7 @@ def test_functions_take_few_positional_parameters() -> None:
         f"{path.relative_to(SOURCE)} {function.name}"
         for module, path in modules().items()
         if family(module) != "cli" and not path.name.endswith("kernels.py")
-        for function in (node for node in ast.walk(tree(path)) if isinstance(node, Function))
+        for function in (node for node in nodes(path) if isinstance(node, Function))
         if len(function.args.posonlyargs) + len(function.args.args) > MAX_POSITIONAL
     }
     assert not many
@@ -292,7 +298,7 @@ def python_files() -> list[Path]:
 
 def functions(path: Path) -> list[tuple[Function, int]]:
     """Each function of a file and its lines, from `def` to its end; tables of data are left out."""
-    found = [n for n in ast.walk(tree(path)) if isinstance(n, Function)]
+    found = [n for n in nodes(path) if isinstance(n, Function)]
     return [(f, f.end_lineno - f.lineno + 1) for f in found if f.end_lineno and not is_table(f)]
 
 

@@ -127,7 +127,7 @@ def test_one_result_at_concurrency_1_and_256(name: str) -> None:
 def test_one_result_at_concurrency_1_and_256_with_replies_in_shuffled_order() -> None:
     asked = questions(150)
     found = []
-    with ChatServer(Behavior(latency=0.025, spread=0.025)) as server:
+    with ChatServer(Behavior(latency=0.01, spread=0.01)) as server:
         for at_once in (1, 256):
             ended: list[Call] = []
             with client("server/m", None, server.url, on_call=ended.append, concurrency=at_once) as opened:
@@ -174,7 +174,7 @@ def test_a_store_that_cannot_write_stops_the_batch() -> None:
 
 def test_ctrl_c_keeps_what_ended_and_the_client_goes_on() -> None:
     store = MemoryCalls()
-    model = Scripted(waits=0.5)
+    model = Scripted(waits=0.15)
     ended: list[Call] = []
 
     def interrupt(call: Call) -> None:
@@ -200,7 +200,7 @@ def test_what_is_done_meanwhile_can_end_the_wait() -> None:
         if len(told) == 2:
             raise RuntimeError("no more")
 
-    with ModelClient(Scripted(waits=0.5), store, 1, concurrency=100) as opened:
+    with ModelClient(Scripted(waits=0.3), store, 1, concurrency=100) as opened:
         opened.meanwhile = meanwhile
         with pytest.raises(RuntimeError, match="no more"):
             opened.ask(questions(100, schema={}))
