@@ -125,7 +125,7 @@ def pairings_table(hold: Hold) -> str:
     cells = [f"{shown('', one)} ({paper:.2f})" for one, paper in zip(means, theirs, strict=True)]
     rows.append(["**mean of topics**", *cells])
     apart = [Estimate.of([found[t, p].mean - found[t, PAIRINGS[0]].mean for t in TOPICS]) for p in PAIRINGS]
-    rows.append(["less open/open, topic by topic", "", *(shown("shift", one) for one in apart[1:])])
+    rows.append(["difference from open/open, by topic", "", *(shown("shift", one) for one in apart[1:])])
     return markdown(["topic", *PAIRINGS], rows)
 
 

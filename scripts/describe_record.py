@@ -57,7 +57,7 @@ def _columns() -> dict[str, list[str]]:
 
 def kinds() -> str:
     """Every kind of action with what it is done to, what it makes or changes, and when a run allows it."""
-    head = ("kind", "number", "done to", "once", "effect", "allowed", "in the view `user_actions`")
+    head = ("kind", "number", "target", "once per target", "effect", "allowed", "in the view `user_actions`")
     lines = [f"| {' | '.join(head)} |", "|---" * len(head) + "|"]
     for kind, spec in SPECS.items():
         effects = [f"makes a post: {spec.makes.name.lower()}"] if spec.makes is not None else []

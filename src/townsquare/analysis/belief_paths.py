@@ -44,8 +44,7 @@ def _named(run: Reads, rows: pl.LazyFrame) -> pl.LazyFrame:
 
 
 def crossings(run: Reads) -> pl.DataFrame:
-    """Return who changed sides, when and how often. A stance of exactly 0, or that is no number, is no side: it neither
-    crosses nor returns.
+    """Persons who changed sides, with the step and number of changes. A stance of 0 or NaN has no side and is skipped.
 
     Returns
     -------

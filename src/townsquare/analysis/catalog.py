@@ -108,8 +108,13 @@ def community_groups(run: Reads) -> pl.DataFrame:
 
 
 def _change_by(groups: TableOf, run: Reads) -> pl.DataFrame:
-    """Return how far the persons of each group moved."""
+    """Change from first to last stance, per proposition and group of persons."""
     return belief_change_by(run, groups(run))
+
+
+def _after_false_posts(run: Reads) -> pl.DataFrame:
+    """Persistence of belief change after the last exposure to a false post, by number of steps since."""
+    return persistence(run, veracity="false")
 
 
 _GROUPINGS: dict[str, TableOf] = {
@@ -129,7 +134,7 @@ def treatment_effects(run: Reads) -> pl.DataFrame:
 
 _PAIRED = {function.__name__: function for function in (moderation_effects, moderation_effects_by_group, implied_truth)}
 MEASURES: dict[str, Measure] = {
-    "persistence_false": described("persistence_false", partial(persistence, veracity="false")),
+    "persistence_false": described("persistence_false", _after_false_posts),
     **{
         f"belief_change_by_{name}": described(f"belief_change_by_{name}", partial(_change_by, groups))
         for name, groups in _GROUPINGS.items()

@@ -14,7 +14,7 @@ def settings_page() -> str:
     """Return the page, in Markdown."""
     schema = json_schema()
     head = (bundled_folder() / "settings_page.md").read_text(encoding="utf-8")
-    lines = [head, "## At the top", "", *_table(schema, _plain(schema), "")]
+    lines = [head, "## Top-level settings", "", *_table(schema, _plain(schema), "")]
     for name, piece in schema["properties"].items():
         section = follow(schema, piece)
         if "properties" in section:

@@ -78,7 +78,7 @@ def test_every_command_and_the_viewer_take_it(
     page = (tmp_path / "runs/one/report.html").read_text(encoding="utf-8")
     assert "Followed: what comes from accounts that people follow" in page
     assert 'id="followed-share' in page
-    assert "people see more of whom they follow" in page
+    assert "people see more posts of accounts that they follow" in page
 
     assert main(["analyze", "runs/one", "--only", f"{NAME},outcomes"]) == 0
     assert pl.read_csv("runs/one/analysis/followed_share.csv")["step"].to_list() == [1, 2, 3]

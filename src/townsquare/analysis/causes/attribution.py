@@ -61,7 +61,7 @@ def attributions(run: Reads, kinds: Sequence[str] = BY) -> dict[str, pl.DataFram
 
 
 def attribution(run: Reads, by: str = "author", agent: int | None = None) -> pl.DataFrame:
-    """Return what each post, author, class of veracity or label state contributed to the change of beliefs.
+    """Contributions to belief changes, summed by post, author, writer, veracity, label, cause or step.
 
     Parameters
     ----------

@@ -79,9 +79,9 @@ def tables_of(study: Study) -> dict[str, Table]:
         "scores": scores_table(study.scored, grid.rule),
         "table-1": table_1(study.groups, grid.rule, names),
         "table-a7": table_a7(study.robust),
-        "told": people_table(study.people, names),
+        "individual-parameters": people_table(study.people, names),
     }
     if study.people.known is not None:
         caption = "Held-out error for people with earlier answers"
-        out["met-before"] = scores_table(study.people.known, grid.rule, caption)
+        out["later-answers"] = scores_table(study.people.known, grid.rule, caption)
     return out
