@@ -47,11 +47,11 @@ def page(rows: list[dict[str, float]], kernel: dict[str, float], load: float) ->
     lines = [
         "# Benchmarks",
         "",
-        "Written by `make bench`. Machines are noisy: read ratios and exponents, not single times.",
+        "Written by `make bench`. Times vary between runs: rely on ratios and exponents, not on single times.",
         "",
         f"Machine: {os.cpu_count()} cores, {platform.machine()}, Python {platform.python_version()}, "
         f"NumPy {np.__version__}. Load average when it ended: {load:.1f}; above the number of cores,",
-        "other work took its share and seconds are upper ends.",
+        "other programs used the processor too, and seconds are upper limits.",
         "",
         "## A run of each size",
         "",
@@ -70,13 +70,13 @@ def page(rows: list[dict[str, float]], kernel: dict[str, float], load: float) ->
         "",
         f"Growth of seconds a step with the number of agents, from 10,000 on: exponent {exponent(rows, 10_000):.2f} "
         "(goal: at most 1.1).",
-        "Up to 100,000 agents comments stand under posts, about 70 rows a feed; above, none by default, 25 rows:",
-        "the exponent from 100,000 to 1,000,000 is lower than for equal feeds. `feed.comments` sets both alike.",
+        "Up to 100,000 agents, feeds show comments under posts (about 70 rows); above, no comments (25 rows):",
+        "the exponent from 100,000 to 1,000,000 is lower than for equal feeds. Set `feed.comments` for equal feeds.",
         "",
         "## The exposure rule against the published formula",
         "",
         f"{kernel['agents']:.0f} agents, {kernel['rows']:.0f} exposures each, {kernel['steps']:.0f} steps, with "
-        "trust and novelty of any pair; one process, one after the other.",
+        "trust and novelty for every pair of agent and author; the forms run one after the other in one process.",
         "",
         "| form | exposures a second | our kernel on one thread is faster by | on all threads |",
         "|---|---:|---:|---:|",
@@ -85,7 +85,7 @@ def page(rows: list[dict[str, float]], kernel: dict[str, float], load: float) ->
         row_of("`exposure` as shipped, one thread: trust and seen roots merged, trail written", kernel, "one_thread"),
         row_of(f"`exposure` as shipped, {kernel['threads']:.0f} threads", kernel, "kernel"),
         "",
-        f"Largest difference between them in stance after the last step: {kernel['difference']:.1e}.",
+        f"Largest difference between the forms in stance after the last step: {kernel['difference']:.1e}.",
         "",
     ]
     return "\n".join(lines)
@@ -95,10 +95,10 @@ def peers_section() -> str:
     """Where the page of ``make bench-peers`` is."""
     lines = [
         "",
-        "## Beside its peers",
+        "## Compared with other tools",
         "",
-        "Belief rules beside NDlib, Mesa, mesa-frames and NumPy, platform steps beside camel-oasis, at up to a million "
-        "agents:",
+        "Belief rules compared with NDlib, Mesa, mesa-frames and NumPy, and steps of a platform with camel-oasis, "
+        "at up to a million agents:",
         "[peers.md](peers.md), written by `make bench-peers`.",
         "",
     ]
@@ -119,13 +119,13 @@ def fit_section(found: dict[str, Any]) -> str:
         "## Fitting people",
         "",
         f"{found['people']:,} people of {found['messages']} messages, every one of {cells} cells of a rule's grid; "
-        "messages judged before.",
+        "sides and strengths of messages are computed before and not timed.",
         "",
         "| rule | seconds for all cells |",
         "|---|---:|",
         *(f"| `{name}` | {seconds:.2f} |" for name, seconds in found["seconds"].items()),
         "",
-        f"`log_odds` with five folds held out and every baseline fitted beside it: {found['folds']:.2f} s "
+        f"`log_odds` with five folds held out and every baseline fitted too: {found['folds']:.2f} s "
         "(goal for the grid: about a second).",
         "",
     ]
@@ -143,7 +143,7 @@ def analysis_section(found: dict[str, Any]) -> str:
         f"**{found['seconds']:.1f} s**, {found['processor']:.1f} s of processor time, at a load average of "
         f"{found['load']:.1f} (goal: under 30 s).",
         "",
-        "| the slowest, their share of reading included | seconds of processor |",
+        "| the slowest analyses, with the time to read their tables | seconds of processor |",
         "|---|---:|",
         *(f"| `{name}` | {seconds:.1f} |" for name, seconds in found["slowest"].items()),
         "",
@@ -204,13 +204,14 @@ def servers_section(found: dict[str, Any]) -> str:
     first = next(one for one in found.values() if isinstance(one, dict))
     lines = [
         "",
-        "## A run over model servers",
+        "## A run with several model servers",
         "",
         f"`townsquare run --agents {first['agents']:,}` with `policy: llm`, {first['steps']} steps, everybody online, "
         "against servers in processes",
-        f"of their own that take {found['latency'] * 1000:.0f} ms an answer, evenly spread by "
-        f"{found['spread'] * 1000:.0f} ms up and down. Recording, feeds, beliefs and hashes included;",
-        "the servers share this machine's processor. *Used* is the latency of all answers over places times seconds, "
+        f"of their own that take {found['latency'] * 1000:.0f} ms per answer, uniformly distributed within ± "
+        f"{found['spread'] * 1000:.0f} ms. Times include recording, feeds, beliefs and hashes;",
+        "the servers share this machine's processor. *Used* is the latency of all answers divided by places "
+        "(concurrent requests that the servers accept) times seconds, "
         "from the first request to the last answer;",
         "*in steps* counts the wall time of all steps instead. Goal: 95 %.",
         "",
@@ -219,14 +220,17 @@ def servers_section(found: dict[str, Any]) -> str:
         "|---|---:|---:|---:|---:|---:|---:|---:|---:|---:|",
     ]
     lines += [server_row(one) for one in found.values() if isinstance(one, dict)]
-    lines += ["", "| server of several | places | calls | used |", "|---:|---:|---:|---:|"]
+    lines += ["", "| server | places | calls | used |", "|---:|---:|---:|---:|"]
     for one in found.values():
         if isinstance(one, dict) and len(one["servers"]) > 1:
             lines += [
                 f"| {number} | {each['limit']} | {each['calls']:,} | {each['used']:.1%} |"
                 for number, each in enumerate(one["servers"], 1)
             ]
-    lines += ["", f"Load average when it ended: {found['load']:.1f}. The run's own start and its report are in its µs."]
+    lines += [
+        "",
+        f"Load average when it ended: {found['load']:.1f}. The µs of the run include its start and its report.",
+    ]
     for name, one in found.items():
         if isinstance(one, dict) and one["pauses"]:
             lines.append(

@@ -172,11 +172,12 @@ def page(figures: dict[str, Any]) -> str:
         "# Scale",
         "",
         f"Written by `python benchmarks/scale.py`. Machine: {os.cpu_count()} cores; load average when it ended: "
-        f"{figures['load']:.1f}. What follows from it for more agents than fit here stands in `docs/scale.md`.",
+        f"{figures['load']:.1f}. `docs/scale.md` estimates the cost of more agents than fit on this machine.",
         "",
         "## Growth",
         "",
-        "Statistical policy, hybrid moderation, `exposure-bounded` beliefs with trust and novelty of any pair, feeds",
+        "Statistical policy, hybrid moderation, `exposure-bounded` beliefs with trust and novelty for every pair of "
+        "agent and author, feeds",
         f"of 15 + 10 without comments in every size, everybody online, {rows[0]['steps']:.0f} steps, all recorded.",
         "Median of the steps from the third on.",
         "",
@@ -191,14 +192,14 @@ def page(figures: dict[str, Any]) -> str:
         f"Growth from 10,000 to 1,000,000 agents: exponent {exponent(rows, 'seconds'):.2f} of seconds, "
         f"{exponent(rows, 'processor'):.2f} of processor seconds (goal: at most 1.05).",
         "",
-        "## The least memory for 100,000 agents",
+        "## Minimum memory for 100,000 agents",
         "",
     ]
     limits = figures["memory"]
     if limits:
         lines += [
             f"The same with {figures['memory_steps']} steps, in a control group whose memory is limited, files in",
-            "memory included. Smaller limits follow until the kernel ends the run.",
+            "memory included. The limit is lowered until the kernel ends the run.",
             "",
             "| limit MiB | seconds a step |",
             "|---:|---:|",
@@ -211,10 +212,10 @@ def page(figures: dict[str, Any]) -> str:
     sent = figures["deliveries"]
     lines += [
         "",
-        "## To how many machines a post goes",
+        "## Number of machines that need a post",
         "",
         "A million agents of the default graph, spread evenly over some machines. A post of an account goes once to",
-        "every other machine that has a follower of it; the mean weighs authors by how active they are.",
+        "every other machine that has a follower of it; the mean is weighted by the activity of authors.",
         "",
         "| machines | other machines a post goes to, mean |",
         "|---:|---:|",
@@ -232,7 +233,8 @@ def long_section(found: Mapping[str, Mapping[str, float]]) -> list[str]:
         "## A million agents",
         "",
         "Feeds of 15 + 10, everybody online, exposures, actions, beliefs and trail recorded; `exposure-bounded` with",
-        "trust and novelty of any pair, but for the last row. Median of the steps from the third on.",
+        "trust and novelty for every pair of agent and author, except in the last row. Median of the steps from the "
+        "third on.",
         "",
         "| agents, and what differs | steps | seconds a step | processor seconds a step | peak GiB | MiB on disk |",
         "|---|---:|---:|---:|---:|---:|",
@@ -247,16 +249,16 @@ def long_section(found: Mapping[str, Mapping[str, float]]) -> list[str]:
 def resume_section(found: Mapping[str, Any]) -> list[str]:
     """The part about the run that was killed."""
     one, other = found["hashes"]
-    end = f"with the same content hash as a run that nobody touched ({one[:16]}...)"
+    end = f"with the same content hash as an uninterrupted run ({one[:16]}...)"
     if one != other:
-        end = f"with another content hash than a run that nobody touched ({other[:16]}..., {one[:16]}...)"
+        end = f"with another content hash than an uninterrupted run ({other[:16]}..., {one[:16]}...)"
     return [
         "",
         "## Killed and resumed",
         "",
         f"A run of {found['agents']:,} agents and {found['steps']} steps, killed after step {found['killed']}, was "
         f"resumed in {found['seconds']:.0f} s,",
-        f"the steps before executed again, and ended {end}.",
+        f"the earlier steps were executed again, and the run ended {end}.",
     ]
 
 

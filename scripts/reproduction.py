@@ -442,16 +442,17 @@ def humans(data: Path) -> list[str]:
     return [
         "## People and agents (section 2.2)",
         "",
-        f"{len(persons)} of the paper's 204 people are given, and the {len(posts)} posts that were shown. The paper "
-        "tests numbers "
-        "per post with a pooled t-test of independent samples, and every different string that stood for a post as a "
-        "post "
-        "(70 of people, 63 of agents, though 30 were shown). Here targets are the posts shown, and each person, post "
+        f"The released data contain {len(persons)} of the paper's 204 people and the {len(posts)} posts that they saw. "
+        "The paper tests numbers "
+        "per post with a pooled t-test of independent samples, and counts every distinct string that names a post as a "
+        "separate post "
+        "(70 of people, 63 of agents, though 30 were shown). Here, only the posts shown count, and each person, post "
         "and "
         "action counts once. A positive difference means more actions by people.",
         "",
         *table(head, rows),
-        "Both saw the same posts, and each agent imitates one person, so the paired tests are appropriate: likes and "
+        "People and agents saw the same posts, and each agent imitates one person, so the paired tests are "
+        "appropriate: likes and "
         "shares differ by post and by person, comments by person. **A nonsignificant test is no evidence of "
         "similarity.** With cleaned targets, even the paper's own test finds differences in likes and shares. "
         "Groups of "

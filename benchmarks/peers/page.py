@@ -49,7 +49,10 @@ def load(taken: dict[str, Any]) -> str:
     before, after = taken["loads"]
     line = f"Load average when it began {before:.1f}, when it ended {after:.1f}; {taken['minutes']:.1f} minutes."
     if max(before, after) > taken["cores"] + 0.5:
-        line += " Above the number of cores other work took its share: seconds are upper ends, and ratios are rough."
+        line += (
+            " Other programs used the processor too (load above the number of cores): seconds are upper limits, and "
+            "ratios are rough."
+        )
     return line + "\n"
 
 
@@ -135,7 +138,7 @@ def faster(model: Model, sizes: list[int], cells: dict[tuple[str, str, int], Cel
             line = f"- Townsquare ({threads(own)}) over {form.label} ({threads(form)}): {said}."
             if min(ratios.values()) < 1:
                 why = WHY[form.key].replace("{trail}", trail_share(model, cells))
-                line += f" **Where this is below 1, it is faster than we are.** {why}"
+                line += f" **A ratio below 1 means that the other form is faster.** {why}"
             lines.append(line)
     return lines
 

@@ -97,5 +97,5 @@ def _list(*, as_json: bool, markdown: bool) -> int:
 _HEAD = """# All measures
 
 Written by `townsquare analyze --list --markdown`. [Measures](measures.md) and [Analyses](analysis.md) have formulas and
-sources; [Adding a measure](adding-a-measure.md) says how to add one. Those with the unit *by column* are tables.
+sources; [Adding a measure](adding-a-measure.md) says how to add one. Measures with the unit *by column* are tables.
 """
