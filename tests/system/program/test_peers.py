@@ -135,7 +135,7 @@ def test_the_page_says_where_a_peer_is_faster_and_what_did_not_end(tmp_path: Pat
     subprocess.run(command, check=True, capture_output=True, cwd=tmp_path)
     page = (tmp_path / "peers.md").read_text(encoding="utf-8")
     assert "| Mesa | 1 | 1,000,000 | 25,000 |" in page
-    assert "over Mesa (1 thread): 0.5 at 1,000, 100 at 10,000. **Where this is below 1" in page
+    assert "over Mesa (1 thread): 0.5 at 1,000, 100 at 10,000. **A ratio below 1 means" in page
     assert "| NDlib, FJModel | 1 |  | over 60 s |" in page
     assert "when it began 9.0, when it ended 0.1" in page
     assert "currentColor" in (tmp_path / "peers" / "peers.svg").read_text(encoding="utf-8")
