@@ -6,6 +6,7 @@ layer: defaults, then the scenario's ``settings``, then a configuration file, th
 
 from __future__ import annotations
 
+import math
 import re
 from typing import Annotated, Any, Literal
 
@@ -50,6 +51,15 @@ class Population(Section):
     confidence_sd: float = setting(0.0, "standard deviation of initial confidence; clipped to [0, 1]", ge=0)
     activity_shape: float = setting(0.69, "shape of the Gamma distribution of activity; small = heavy tail", gt=0)
     silent_share: float = setting(0.22, "share of lurkers: agents that read and never act", ge=0, lt=1)
+    activity_sd: float | None = setting(
+        None, "standard deviation of log activity: a lognormal distribution in place of the Gamma and the lurkers", ge=0
+    )
+    taste: bool = setting(
+        False, "people have a taste for low-credibility sources, standard normal, recorded in `agents` (assumed)"
+    )
+    taste_activity: float = setting(
+        0.35, "correlation of taste and log activity, with `taste` and `activity_sd` (assumed)", ge=-1, le=1
+    )
 
 
 class Growth(Section):
@@ -58,10 +68,38 @@ class Growth(Section):
     max_per_step: int = setting(0, "each step adds a uniform number from 0 to this", ge=0, unit="agents")
 
 
+class Time(Section):
+    """The length of a step. Without it a step is a step, and rates are per step."""
+
+    step_minutes: int | None = setting(None, "length of a step; unset: a step has no length", ge=1, le=1440, unit="min")
+    start_hour: float = setting(0.0, "hour of the day at which step 1 begins", ge=0, lt=24, unit="h")
+    rhythm: Share = setting(
+        0.8, "amplitude of the daily rhythm, relative to the mean: rates vary by 1 + rhythm cos(2 pi (hour - peak)/24)"
+    )
+    peak_hour: float = setting(19.0, "hour of the day with the most sessions", ge=0, lt=24, unit="h")
+    warm_up_hours: float = setting(
+        0.0, "first hours of the run, which are recorded and left out of facts", ge=0, unit="h"
+    )
+
+    @property
+    def step_hours(self) -> float:
+        """The length of a step in hours; 1 where a step has no length."""
+        return 1.0 if self.step_minutes is None else self.step_minutes / 60
+
+    def rhythm_of(self, step: int) -> float:
+        """Return the rate of a step relative to the mean of a day, from the hour in the middle of the step."""
+        hour = self.start_hour + (step - 0.5) * self.step_hours
+        return 1 + self.rhythm * math.cos(2 * math.pi * (hour - self.peak_hour) / 24)
+
+
 class Activation(Section):
     """Which agents are online in a step, and in how many batches they act."""
 
-    rate: Share = setting(1.0, "probability that an agent is online in a step")
+    rate: Share = setting(1.0, "probability that an agent is online in a step, where a step has no length")
+    sessions_per_day: float = setting(
+        3.0, "mean sessions of an agent with activity 1, where `time.step_minutes` gives a step a length (assumed)",
+        gt=0, le=1000, unit="1/day",
+    )  # fmt: skip
     batches: int = setting(1, "1: all agents act at once; n: n random groups act in turn", ge=1)
 
 
@@ -83,6 +121,27 @@ class Feed(Section):
     show_labels: bool = setting(True, "show verdicts and notes, and offer notes for rating")
     show_flags: bool = setting(False, "show language models the flags of a row (MOSAIC, appendix E)")
     seen_cap: int = setting(2000, "maximum seen roots that an agent remembers; the oldest are forgotten first", ge=1)
+    repeat: bool = setting(True, "a root may be shown again; false: each agent is shown a root once")
+    window_hours: float | None = setting(
+        None, "maximum age of a row, with `time.step_minutes`; unset: no maximum", gt=0, unit="h"
+    )
+    outside: Literal["pool", "walks"] = setting(
+        "pool", "rows from other accounts: a pool for everybody, or walks to accounts that followed accounts follow"
+    )
+    walks: int = setting(100, "with `outside: walks`: walks of two steps for each feed", ge=1, le=10_000)
+    depth_mean: float | None = setting(
+        None, "mean rows that an agent examines in a session, a geometric draw; unset: `followed` and `others`", ge=1
+    )
+    outside_share: Share = setting(0.3, "with `depth_mean`: probability that a row is from another account (assumed)")
+    error: float = setting(
+        0.0, "scale of the logistic error of the score of each reader and root, the same for life", ge=0
+    )
+    downrank: float = setting(0.0, "what the score of a root with the verdict `false` is reduced by", ge=0)
+
+    @property
+    def is_by_session(self) -> bool:
+        """Whether feeds end where the agent stops reading, and mix rows by `outside_share`."""
+        return self.depth_mean is not None
 
     def comments_per_post(self, persons: int) -> int:
         """Return the maximum number of comments under a post in a run with this many persons."""
@@ -179,6 +238,39 @@ class Injection(Section):
     false_share: Share | None = setting(None, "share of false posts, evenly spread; unset: as in the file")
     order: Literal["file", "shuffled"] = setting("file", "order of the file, or random order")
     limit: int | None = setting(None, "maximum number of injected posts", ge=0)
+    audience: Literal["everyone", "followers"] = setting(
+        "everyone", "to whom injected posts are shown: anyone by the shared pool, or followers of their source"
+    )
+
+
+class SourceClass(Section):
+    """Sources of one class: how many there are, what they publish and who follows them."""
+
+    count: int | None = setting(None, "number of sources; unset: those of the scenario", ge=0, le=10_000)
+    posts_per_day: float = setting(
+        0.0, "posts of each source; 0: the scenario's posts enter by `injection`", ge=0, le=1000, unit="1/day"
+    )
+    topical: Share = setting(1.0, "share of posts about a proposition; the others are everyday news")
+    false_share: Share = setting(0.0, "share of false posts among those about a proposition")
+    followed: float = setting(0.0, "sources of the class that a person follows on average", ge=0, unit="sources")
+    taste_sd: float = setting(
+        0.0, "dependence of follows on taste: the rate is lognormal in the person's taste, with this sd of logs", ge=0
+    )
+    side: float = setting(0.0, "dependence of follows on stance: the rate is multiplied by exp(side x stance)", ge=0)
+    tail: float = setting(1.0, "the k-th largest source has an audience of 1/k^tail of the largest", ge=0)
+
+
+class Sources(Section):
+    """Sources with audiences and a rate of publishing; see docs/populations.md."""
+
+    low_below: Share = setting(0.5, "sources below this credibility are of low credibility")
+    reliable: SourceClass = Field(default_factory=SourceClass)
+    low_credibility: SourceClass = Field(default_factory=SourceClass)
+
+    @property
+    def publish(self) -> bool:
+        """Whether sources publish at a rate, instead of the queue of `injection`."""
+        return self.reliable.posts_per_day > 0 or self.low_credibility.posts_per_day > 0
 
 
 class LeaveOut(Section):
@@ -300,8 +392,10 @@ class Config(BaseModel):
     population: Population = Field(default_factory=Population)
     graph: Graph = Field(default_factory=Graph)
     growth: Growth = Field(default_factory=Growth)
+    time: Time = Field(default_factory=Time)
     activation: Activation = Field(default_factory=Activation)
     injection: Injection = Field(default_factory=Injection)
+    sources: Sources = Field(default_factory=Sources)
     leave_out: LeaveOut = Field(default_factory=LeaveOut)
     feed: Feed = Field(default_factory=Feed)
     actions: Actions = Field(default_factory=Actions)

@@ -91,7 +91,7 @@ class Arrivals:
             activity=np.r_[people.activity, np.zeros(s)],
             policy=np.r_[self._members(np.arange(n), draws, edges), np.zeros(s, np.int16)],
             credibility=np.r_[np.full(n, np.nan), [source.credibility for source in scenario.sources]],
-            name=names.astype(np.int64),
+            name=names.astype(np.int64), taste=np.r_[people.taste, np.full(s, np.nan)],
         )  # fmt: skip
         start = self._start(world, np.arange(n), people, s, draws, texts)
         newborn = start.state
@@ -263,6 +263,7 @@ class Arrivals:
             "agents": schema.rows(
                 "agents", n, agent=new, kind=AgentKind.PERSON, born=step, activity=people.activity,
                 policy=self._members(new, draws), credibility=np.nan, name=_rows_of(people.names, row, n),
+                taste=people.taste,
             ),
             **self._rows_of(new, people, edges, row, step),
             **new_texts,

@@ -54,7 +54,10 @@ class Setup:
     def context(self) -> PromptContext:
         """The context of prompts: propositions, and settings of memory and model."""
         config, names = self.settings.config, self.arrivals.scenario.proposition_names
-        return PromptContext(tuple(names), tuple(self.statements), config.memory, config.model, config.feed.show_flags)
+        return PromptContext(
+            tuple(names), tuple(self.statements), config.memory, config.model, config.feed.show_flags,
+            config.time.step_hours,
+        )  # fmt: skip
 
     def under(self, settings: Settings) -> Setup:
         """Return the setup under other settings, such as those that an event has set."""
@@ -129,11 +132,15 @@ def step(setup: Setup, world: World) -> tuple[Batches, int]:
 
 def online(world: World, settings: Settings, draw: StageDraws) -> Iterator[npt.NDArray[np.int32]]:
     """Yield the persons who have a feed in this step, in batches that act in turn; newcomers wait for the next step."""
-    activation = settings.config.activation
+    activation, time = settings.config.activation, settings.config.time
     persons = np.flatnonzero(world.persons() & (world.agents["born"] <= world.step)).astype(np.int32)
     if settings.config.leave_out.agents:
         persons = persons[~np.isin(persons, settings.config.leave_out.agents)]
-    if activation.rate < 1:
+    if time.step_minutes is not None:
+        rate = activation.sessions_per_day * time.step_hours / 24 * time.rhythm_of(world.step + 1)
+        chance = -np.expm1(-rate * world.agents["activity"][persons])
+        persons = persons[draw.uniform("online", persons) < chance]
+    elif activation.rate < 1:
         persons = persons[draw.uniform("online", persons) < activation.rate]
     if activation.batches == 1:
         yield persons

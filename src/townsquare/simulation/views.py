@@ -51,7 +51,8 @@ class Bank:
 class PromptContext:
     """The context of prompts: propositions by name and in words, and settings of memory and model.
 
-    ``show_flags`` says whether the number of flags is shown with a row.
+    ``show_flags`` says whether the number of flags is shown with a row; ``step_hours`` is the length of a step, 1 where
+    a step has no length.
     """
 
     names: tuple[str, ...] = ()
@@ -59,6 +60,7 @@ class PromptContext:
     memory: MemorySettings = field(default_factory=MemorySettings)
     model: ModelSettings = field(default_factory=ModelSettings)
     show_flags: bool = False
+    step_hours: float = 1.0
 
 
 class Views:

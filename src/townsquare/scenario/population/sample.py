@@ -7,6 +7,7 @@ and whenever it is born, and that one more trait or proposition changes no other
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
@@ -48,6 +49,8 @@ class People:
         Of imported people, their ids and personas; empty for sampled ones.
     propositions : tuple of str
         Names of the P columns of ``stance`` and ``confidence``.
+    taste : (n,) float64
+        Taste for low-credibility sources, standard normal; NaN where people have none.
     follows : (e,) int32, (e,) int32, optional
         Follower and followed, where they came with these people.
     """
@@ -56,6 +59,7 @@ class People:
     traits: Int16
     stance: Float
     confidence: Float
+    taste: Float
     names: tuple[str, ...] = ()
     texts: tuple[str, ...] = ()
     propositions: tuple[str, ...] = ()
@@ -115,14 +119,15 @@ def sample_people(
     # Newcomers of every step are drawn from the same chances: they are fitted once.
     raked = _bank_once(bank, json.dumps(settings.margins)) if settings.margins and known is None else bank
     traits = _sample_traits(agents, raked, draws) if known is None else known.traits
-    activity = _activity(agents, settings.activity_shape, settings.silent_share, draws)
+    taste = _normal("taste", agents, draws) if settings.taste else np.full(n, np.nan)
+    activity = _activity(agents, settings, taste, draws)
     stance = np.empty((n, len(propositions)))
     confidence = np.empty((n, len(propositions)))
     for column, name in enumerate(propositions):
         start_of = settings.stance.get(name, settings.stance.get("default", StanceStart()))
         stance[:, column] = _stance(name, agents, start_of, traits, bank, draws)
         confidence[:, column] = _confidence(name, agents, settings, draws)
-    drawn = People(activity, traits, stance, confidence, propositions=tuple(propositions))
+    drawn = People(activity, traits, stance, confidence, taste, propositions=tuple(propositions))
     return drawn if known is None else _with_measured(drawn, known)
 
 
@@ -229,8 +234,14 @@ def _choose(trait: Trait, given: Int16 | None, u: Float) -> Int16:
 # --- activity and beliefs ----------------------------------------------------------------------------------
 
 
-def _activity(agents: Int64, shape: float, silent: float, draws: StageDraws) -> Float:
-    """Draw activities by inverting their distribution: 0 for the silent share, a Gamma for the others; mean 1."""
+def _activity(agents: Int64, settings: Population, taste: Float, draws: StageDraws) -> Float:
+    """Draw activities with mean 1: lognormal, or 0 for the silent share and a Gamma for the others."""
+    if settings.activity_sd is not None:
+        z = _normal("log activity", agents, draws)
+        if settings.taste:
+            z = settings.taste_activity * taste + math.sqrt(1 - settings.taste_activity**2) * z
+        return np.asarray(np.exp(settings.activity_sd * z - settings.activity_sd**2 / 2))
+    shape, silent = settings.activity_shape, settings.silent_share
     u = np.maximum(_uniform("activity", agents, draws), _LEAST)
     above = np.maximum((u - silent) / (1.0 - silent), 0.0)
     return np.asarray(gammaincinv(shape, above) / (shape * (1.0 - silent)))

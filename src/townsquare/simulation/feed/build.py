@@ -49,7 +49,7 @@ class Feed:
 
 def build(world: World, ranker: ChosenRanker, options: FeedOptions, draw: StageDraws) -> Feed:
     """Build the feeds of ``options.agents`` in step ``world.step + 1``. Reads the world only."""
-    view, agents = RankingView(world), options.agents
+    view, agents = RankingView(world, options.step_hours), options.agents
     inputs = feed_inputs(world, view, ranker, options, draw)
     comments, roots, notes = inputs.comments, inputs.roots, inputs.notes
     most = options.settings.followed * agents.size + int(options.others.sum()) + options.sent.size

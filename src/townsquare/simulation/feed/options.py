@@ -20,7 +20,7 @@ class FeedOptions:
 
     ``agents`` (k,) int32 are ascending rows of agents, and in their order: ``others`` (k,) int64 rows from other
     accounts at most; ``labels`` (k,) bool whether labels are shown; ``sent`` (k, m) int32 posts put at the top, -1 for
-    none. ``weights`` are what labels take from the pull of a row on beliefs.
+    none. ``weights`` are what labels take from the pull of a row on beliefs. ``step_hours`` is the length of a step.
     """
 
     agents: npt.NDArray[np.int32]
@@ -29,6 +29,7 @@ class FeedOptions:
     others: npt.NDArray[np.int64]
     labels: npt.NDArray[np.bool_]
     sent: npt.NDArray[np.int32]
+    step_hours: float = 1.0
 
     @property
     def labels_differ(self) -> bool:
@@ -58,4 +59,5 @@ def feed_options(world: World, agents: npt.NDArray[np.int32], config: Config) ->
         rows_of_others(agents, config, world.step + 1),
         shows_labels(agents, config, world.step + 1),
         sent_to(world, agents, config),
+        config.time.step_hours,
     )

@@ -31,12 +31,14 @@ class RankingView:
     ----------
     step : int
         The step whose feeds are being built.
+    step_hours : float
+        The length of a step in hours; 1 where a step has no length.
     posts, post_stances, agents : GrowingTable
         Tables of the record with their current columns, by name: ``posts["likes"]`` is (n_posts,).
     """
 
-    def __init__(self, world: World) -> None:
-        self._world = world
+    def __init__(self, world: World, step_hours: float = 1.0) -> None:
+        self._world, self.step_hours = world, step_hours
         self.step = world.step + 1
         self.posts, self.post_stances, self.agents = world.posts, world.post_stances, world.agents
 
