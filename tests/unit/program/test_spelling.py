@@ -21,6 +21,7 @@ ALLOWED = {
     "agent_actions_normalised.csv": "a file of MOSAIC",
     "health-rumour": "the former name, where a page or a comment says so",
     '"favour": 1': "a word that files of arguments may have",
+    "Nature Human Behaviour": "a journal",
     "CancelledError": "asyncio",
     ".cancelled()": "asyncio",
     '"rumour"': "former spelling of topics",

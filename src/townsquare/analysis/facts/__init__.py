@@ -1,0 +1,1 @@
+"""Published facts about people and platforms, and what a recorded run shows of each."""

@@ -1,0 +1,135 @@
+"""The table of published facts: a data file, bundled or given."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Literal, get_args
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from townsquare.core.documents import read_yaml
+from townsquare.core.errors import DataError
+from townsquare.core.files import bundled_folder
+from townsquare.core.text_table import as_markdown, table
+from townsquare.core.words import MISSING
+from townsquare.settings.problems import validated
+
+LARGEST_FILE = 1024 * 1024
+MOST_FACTS = 500
+Scope = Literal["run", "sitting", "notes", "rule", "input", "unattainable"]
+SCOPES: dict[str, tuple[str, str]] = {
+    "run": ("Facts of a run", "A recorded run shows these."),
+    "sitting": (
+        "Facts of a sitting",
+        "A survey shows random posts to random people. In a run, people see what they follow.",
+    ),
+    "notes": ("Facts of community notes", "A run with community notes shows these."),
+    "rule": (
+        "Facts of a belief rule",
+        "Experiments with known inputs: they are properties of the belief rule, whatever the public is like. See "
+        "[belief rules tested against human data](humans.md).",
+    ),
+    "input": ("Facts that are settings", "These are put into a run, so that a run cannot show them."),
+    "unattainable": ("Facts out of reach", "The model has nothing that stands for these."),
+}
+"""Scopes in their order: the heading of each and what it means."""
+MINUS = "\u2212"
+Text = Annotated[str, Field(max_length=1000)]
+Number = Annotated[float, Field(allow_inf_nan=False)]
+
+
+def short_number(value: float | None) -> str:
+    """Return a number with at most three significant digits.
+
+    >>> short_number(0.0015), short_number(-0.7132), short_number(6.0)
+    ('0.0015', '−0.713', '6')
+    """
+    return MISSING if value is None else f"{value:.3g}".replace("-", MINUS)
+
+
+class Fact(BaseModel):
+    """One published fact, with the interval in which a run should lie."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    id: Annotated[str, Field(pattern=r"^[a-z][a-z0-9_]{0,59}$")]
+    statement: Text
+    interval: Annotated[list[Number], Field(min_length=2, max_length=2)]
+    unit: Text
+    certainty: Literal["computed", "page", "memory"]
+    source: Text
+    value: Number | None = None
+    interval_from: Text = ""
+    direction: Literal["within", "at least", "at most"] = "within"
+    verify: bool = False
+    left_out: bool = False
+    scope: Scope = "run"
+    reason: Text = ""
+    definition: Text = ""
+    drives: Text = ""
+    measure: Text = ""
+
+    @property
+    def target(self) -> str:
+        """The interval in words."""
+        low, high = map(short_number, self.interval)
+        return {"at least": f"at least {low}", "at most": f"at most {high}"}.get(self.direction, f"{low} to {high}")
+
+    def holds(self, value: float) -> bool:
+        """Return whether a measured value is inside."""
+        low, high = self.interval
+        return (self.direction == "at most" or value >= low) and (self.direction == "at least" or value <= high)
+
+
+class _File(BaseModel):
+    """The form of a file of facts."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    facts: Annotated[list[Fact], Field(min_length=1, max_length=MOST_FACTS)]
+
+
+def read_facts(path: Path | None = None) -> list[Fact]:
+    """Read a table of facts; by default the bundled one.
+
+    Raises
+    ------
+    DataError
+        The file is too large, no YAML, has another form, an interval upside down, or names a fact twice.
+    """
+    path = path or bundled_folder() / "facts.yaml"
+    facts = validated(_File, read_yaml(path, limit=LARGEST_FILE), path).facts
+    seen: set[str] = set()
+    for fact in facts:
+        where = f"{path}, fact {fact.id!r}"
+        if fact.interval[0] > fact.interval[1]:
+            raise DataError(f"{where}, interval", got=str(fact.interval), allowed="the lower end first")
+        if fact.id in seen:
+            raise DataError(where, got="the same id twice", allowed="each id once")
+        seen.add(fact.id)
+    return facts
+
+
+def facts_page(facts: list[Fact]) -> str:
+    """Return the page ``docs/realism.md``."""
+    parts = [(bundled_folder() / "facts_page.md").read_text(encoding="utf-8")]
+    for scope in get_args(Scope):
+        listed = [fact for fact in facts if fact.scope == scope]
+        if not listed:
+            continue
+        heading, meaning = SCOPES[scope]
+        rows = [
+            (
+                f"`{fact.id}`" + (" (left out)" if fact.left_out else "") + (" (not scored)" if fact.verify else ""),
+                fact.statement,
+                f"{short_number(fact.value)} ({fact.target}), {fact.unit}",
+                f"{fact.certainty}; {fact.interval_from}",
+                fact.definition,
+                fact.reason,
+            )
+            for fact in listed
+        ]
+        columns = (str, "fact", "statement", "published (interval)", "certainty", "measure", "note")
+        parts.append(f"## {heading}\n\n{meaning}\n\n{as_markdown(table('', rows, columns))}\n")
+    sources = "\n".join(f"- `{fact.id}`: {fact.source}." for fact in facts)
+    return "\n".join([*parts, f"## Sources\n\nRead or computed on 2026-11-22.\n\n{sources}"])

@@ -1,0 +1,78 @@
+"""The table of published facts: its form, the lot of facts that are left out, its page, and tables of users."""
+
+from __future__ import annotations
+
+import json
+import random
+from pathlib import Path
+
+import pytest
+
+from repository import ROOT
+from townsquare.analysis.facts.table import read_facts
+from townsquare.cli import main
+from townsquare.core.errors import DataError
+
+OWN = """facts:
+- {id: mine, statement: Mine., interval: [0, 1], unit: ratio, certainty: page, source: Me}
+"""
+
+
+def test_the_page_is_up_to_date(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["check", "facts", "--list", "--markdown"]) == 0
+    says = "run townsquare check facts --list --markdown > docs/realism.md"
+    assert (ROOT / "docs" / "realism.md").read_text(encoding="utf-8") == capsys.readouterr().out, says
+
+
+def test_every_fact_is_complete_and_its_value_is_inside() -> None:
+    facts = read_facts()
+    assert len(facts) == 50
+    for fact in facts:
+        assert all((fact.statement, fact.source, fact.interval_from, fact.definition, fact.reason)), fact.id
+        assert fact.holds(fact.value or 0.0), fact.id
+        assert fact.verify == (fact.certainty == "memory"), fact.id
+    assert [fact.scope for fact in facts].count("run") == 19
+
+
+def test_the_lot_is_the_one_of_its_seed() -> None:
+    facts = read_facts()
+    names = sorted(fact.id for fact in facts if fact.scope == "run")
+    assert sorted(random.Random(20261124).sample(names, 6)) == sorted(fact.id for fact in facts if fact.left_out)
+
+
+def test_the_list_of_a_table_of_ones_own(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "own.yaml"
+    path.write_text(OWN)
+    assert main(["check", "facts", "--list", "--facts", str(path), "--json"]) == 0
+    (fact,) = json.loads(capsys.readouterr().out)["facts"]
+    assert (fact["id"], fact["interval"], fact["scope"], fact["left_out"]) == ("mine", [0, 1], "run", False)
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "where", "got"),
+    [
+        ("[0, 1]", "[1, 0]", "interval", "[1.0, 0.0]"),
+        ("[0, 1]", "[0]", "interval", "[0]"),
+        ("[0, 1]", "[0, .inf]", "interval.1", "inf"),
+        ("id: mine", "id: Mine!", "facts.0.id", "'Mine!'"),
+        ("source: Me", "source: Me, sauce: 1", "sauce", "'sauce'"),
+        ("certainty: page", "certainty: sure", "certainty", "'sure'"),
+    ],
+)
+def test_a_wrong_table_is_refused_by_its_field(tmp_path: Path, before: str, after: str, where: str, got: str) -> None:
+    path = tmp_path / "own.yaml"
+    path.write_text(OWN.replace(before, after))
+    with pytest.raises(DataError) as raised:
+        read_facts(path)
+    assert where in raised.value.where
+    assert raised.value.got == got
+
+
+def test_a_fact_stands_once_in_a_table_of_bounded_size(tmp_path: Path) -> None:
+    path = tmp_path / "own.yaml"
+    path.write_text(OWN + OWN.partition("\n")[2])
+    with pytest.raises(DataError, match="the same id twice"):
+        read_facts(path)
+    path.write_text(OWN + "# " + "x" * 1_100_000)
+    with pytest.raises(DataError):
+        read_facts(path)
