@@ -139,9 +139,10 @@ class Feed(Section):
     downrank: float = setting(0.0, "what the score of a root with the verdict `false` is reduced by", ge=0)
 
     @property
-    def is_by_session(self) -> bool:
-        """Whether feeds end where the agent stops reading, and mix rows by `outside_share`."""
-        return self.depth_mean is not None
+    def is_for_each_reader(self) -> bool:
+        """Whether candidates, scores or lengths differ from reader to reader, whatever the ranker does."""
+        by_reader = not self.repeat or self.outside == "walks" or self.error > 0 or self.depth_mean is not None
+        return by_reader or self.window_hours is not None or self.downrank > 0
 
     def comments_per_post(self, persons: int) -> int:
         """Return the maximum number of comments under a post in a run with this many persons."""

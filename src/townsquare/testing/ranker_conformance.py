@@ -69,7 +69,7 @@ def _check_scores(test: MemberUnderTest, chosen: ChosenRanker, made: BusyWorld) 
     options = uniform_options(persons, config.feed, config.beliefs.label_weight)
     inputs = feed_inputs(made.world, RankingView(made.world), chosen, options, made.draws(Stage.FEED))
     readers = readers_of(made.world, 0, 0, options)
-    candidates = gather(RankingView(made.world), chosen, inputs, readers).candidates
+    candidates = gather(RankingView(made.world), inputs, readers).candidates
 
     def score(places: Int64) -> tuple[Int64, Array]:
         indptr, rows = csr_rows(candidates.indptr, places)

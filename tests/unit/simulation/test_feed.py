@@ -39,7 +39,7 @@ from townsquare.settings.config import Feed as FeedSettings
 from townsquare.simulation.change import Change
 from townsquare.simulation.feed.build import Feed, build
 from townsquare.simulation.feed.candidates import shared_pool
-from townsquare.simulation.feed.options import uniform_options
+from townsquare.simulation.feed.options import FeedOptions, uniform_options
 from townsquare.simulation.feed.rankers.contract import ChosenRanker, Ranker, ReaderCandidates, ReaderRanker, Retrieved
 from townsquare.simulation.feed.ranking_view import RankingView
 from townsquare.simulation.world import World
@@ -110,9 +110,13 @@ def with_blocks(world: World) -> World:
     return world
 
 
+def options_of(**given_settings: Any) -> FeedOptions:
+    return uniform_options(np.arange(PERSONS, dtype=np.int32), FeedSettings(**given_settings), LabelWeight())
+
+
 def feed_by(world: World, member: Ranker | ReaderRanker, **given_settings: Any) -> Feed:
     """Everybody's feed by a ranker that is not registered."""
-    options = uniform_options(np.arange(PERSONS, dtype=np.int32), FeedSettings(**given_settings), LabelWeight())
+    options = options_of(**given_settings)
     return build(world, ChosenRanker(member, member.params()), options, draws_of(world, Stage.FEED))
 
 
@@ -398,7 +402,7 @@ def test_injected_posts_of_the_last_steps_take_up_to_half_of_the_pool() -> None:
     draw = draws_of(world, Stage.FEED)
 
     def pool(**given_settings: int) -> tuple[set[int], set[int]]:
-        roots, n_injected = shared_pool(world, FeedSettings(**given_settings), draw)
+        roots, n_injected = shared_pool(world, options_of(**given_settings), draw)
         return set(roots[:n_injected].tolist()), set(roots[n_injected:].tolist())
 
     injected, rest = pool(pool=16, injected_window=2)
@@ -418,5 +422,5 @@ def test_a_pool_is_no_larger_than_its_injected_half_by_another_door() -> None:
         post(world, 40, kind=PostKind.INJECTED)
     for author in range(40):
         post(world, author)
-    roots, n_injected = shared_pool(world, FeedSettings(pool=20), draws_of(world, Stage.FEED))
+    roots, n_injected = shared_pool(world, options_of(pool=20), draws_of(world, Stage.FEED))
     assert (roots.size, n_injected) == (20, 10)

@@ -55,12 +55,16 @@ def build(world: World, ranker: ChosenRanker, options: FeedOptions, draw: StageD
     most = options.settings.followed * agents.size + int(options.others.sum()) + options.sent.size
     rows = Rows(*(np.empty(most * (1 + comments.limit), _DTYPES[name]) for name in Rows._fields))
     indptr = np.zeros(agents.size + 1, np.int64)
+    uniform = ranker.is_uniform and not options.settings.is_for_each_reader
     for number, first, stop in spans(world.n_agents):
         lo, hi = rows_between(agents, first, stop)
         if hi > lo:
             part, ptr = options.part(lo, hi), indptr[lo : hi + 1]
             readers = readers_of(world, number, first, part)
-            ranked = rank_all(inputs, readers) if ranker.is_uniform else rank_for_readers(view, ranker, inputs, readers)
+            if uniform:
+                ranked = rank_all(inputs, readers)
+            else:
+                ranked = rank_for_readers(view, ranker, inputs, readers, part, lo, draw)
             if part.sent.size:
                 ranked = put_on_top(_messages(world, inputs, part.sent), ranked)
             count_rows(readers, ranked, comments, ptr)

@@ -8,14 +8,14 @@ import numba as nb
 import numpy as np
 import numpy.typing as npt
 
-from townsquare.core.array_types import Array
+from townsquare.core.array_types import Array, read_only
 from townsquare.core.draws import StageDraws
 from townsquare.core.enums import NoteStatus, PostKind, PostStatus, Verdict
 from townsquare.core.schema import NONE
-from townsquare.settings.config import Feed as FeedSettings
 from townsquare.simulation.feed.options import FeedOptions
-from townsquare.simulation.feed.rankers.contract import ChosenRanker
+from townsquare.simulation.feed.rankers.contract import ChosenRanker, Retrieved
 from townsquare.simulation.feed.ranking_view import RankingView
+from townsquare.simulation.feed.walks import by_walks
 from townsquare.simulation.world import World
 
 _COUNTS = ("likes", "dislikes", "shares", "comments", "flags")
@@ -95,6 +95,8 @@ class Notes(NamedTuple):
 class FeedInputs(NamedTuple):
     """The inputs of the feeds of one step; ``score`` is one for each post, (posts,).
 
+    ``given`` are roots retrieved for each agent; None where roots are drawn from the pool.
+
     Parts go to kernels one by one: Numba takes no tuples in tuples there.
     """
 
@@ -104,19 +106,23 @@ class FeedInputs(NamedTuple):
     roots: Roots
     notes: Notes
     score: npt.NDArray[np.float64]
+    given: Retrieved | None
 
 
 def feed_inputs(
     world: World, view: RankingView, ranker: ChosenRanker, options: FeedOptions, draw: StageDraws
 ) -> FeedInputs:
-    """Score posts, and gather candidates, the shared pool, comments and notes; no pool where the ranker retrieves."""
-    posts, settings, retrieves = world.posts, options.settings, ranker.member.retrieve is not None
+    """Score posts, and gather candidates, roots from other accounts, comments and notes."""
+    posts, settings = world.posts, options.settings
+    given = ranker.retrieved(view, read_only(options.agents))
+    if given is None and settings.outside == "walks":
+        given = by_walks(world, options, draw)
     score = ranker.scores(view)
     ptr, row = _in_rings(world, score)
-    pool, n_injected = (np.empty(0, np.int32), 0) if retrieves else shared_pool(world, settings, draw)
+    pool, n_injected = (np.empty(0, np.int32), 0) if given is not None else shared_pool(world, options, draw)
     per_post = settings.comments_per_post(int(np.count_nonzero(world.persons())))
     sent = options.sent[options.sent >= 0]
-    others = view.live_roots if retrieves else pool
+    others = pool if given is None else given.root
     roots, under = _roots(world, [row["root"], others, posts["root"][sent]], per_post, options.labels_differ)
     row["root"] = roots.index_of[row["root"]]
     author, key = (np.asarray(posts[name])[pool] for name in ("author", "key"))
@@ -127,6 +133,7 @@ def feed_inputs(
         roots,
         _notes(world, roots, draw.base("offer")),
         score,
+        given,
     )
 
 
@@ -179,17 +186,23 @@ def _in_rings(world: World, score: npt.NDArray[np.float64]) -> tuple[npt.NDArray
     return ptr, out
 
 
-def shared_pool(world: World, settings: FeedSettings, draw: StageDraws) -> tuple[npt.NDArray[np.int32], int]:
+def shared_pool(world: World, options: FeedOptions, draw: StageDraws) -> tuple[npt.NDArray[np.int32], int]:
     """Roots for rows from other accounts: live injected roots, how many these are, then others; newest, ties by draw.
 
     Injected roots of the last ``injected_window`` steps take up to half; if there are fewer, other roots fill up,
-    older injected ones among them, and the other way round.
+    older injected ones among them, and the other way round. Where injected posts are for followers of their source
+    alone, the pool has none of them.
     """
+    settings = options.settings
     step, status, key = world.posts["step"], world.posts["status"], world.posts["key"]
     oldest = world.step + 1 - settings.injected_window
-    injected = world.injected_rows[::-1]
-    injected = injected[(step[injected] > oldest) & (status[injected] == PostStatus.ACTIVE)]
-    rest = _newest(_recent_roots(world, settings.pool, injected), step, key, settings.pool, draw)
+    injected, without = world.injected_rows[::-1], world.injected_rows
+    if options.injected_to_all:
+        injected = injected[(step[injected] > oldest) & (status[injected] == PostStatus.ACTIVE)]
+        without = injected
+    else:
+        injected = injected[:0]
+    rest = _newest(_recent_roots(world, settings.pool, without), step, key, settings.pool, draw)
     half = max(settings.pool // 2, settings.pool - rest.size)
     chosen = _newest(injected, step, key, half, draw)
     roots = np.concatenate([chosen, rest[: settings.pool - chosen.size]]).astype(np.int32)

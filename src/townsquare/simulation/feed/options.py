@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -20,7 +21,8 @@ class FeedOptions:
 
     ``agents`` (k,) int32 are ascending rows of agents, and in their order: ``others`` (k,) int64 rows from other
     accounts at most; ``labels`` (k,) bool whether labels are shown; ``sent`` (k, m) int32 posts put at the top, -1 for
-    none. ``weights`` are what labels take from the pull of a row on beliefs. ``step_hours`` is the length of a step.
+    none. ``weights`` are what labels take from the pull of a row on beliefs. ``step_hours`` is the length of a step;
+    ``injected_to_all`` whether the shared pool has injected posts.
     """
 
     agents: npt.NDArray[np.int32]
@@ -30,6 +32,11 @@ class FeedOptions:
     labels: npt.NDArray[np.bool_]
     sent: npt.NDArray[np.int32]
     step_hours: float = 1.0
+    injected_to_all: bool = True
+
+    def oldest(self, step: int, hours: float | None) -> int:
+        """Return the first step whose rows are at most ``hours`` old in ``step``; 0 without a maximum."""
+        return 0 if hours is None else max(0, math.ceil(step - hours / self.step_hours))
 
     @property
     def labels_differ(self) -> bool:
@@ -60,4 +67,5 @@ def feed_options(world: World, agents: npt.NDArray[np.int32], config: Config) ->
         shows_labels(agents, config, world.step + 1),
         sent_to(world, agents, config),
         config.time.step_hours,
+        config.injection.audience == "everyone",
     )

@@ -11,11 +11,16 @@ from typing import NamedTuple
 
 import numpy as np
 
-from townsquare.core.array_types import Array, Int64, read_only
+from townsquare.core.array_types import Array, Float, Int32, Int64, read_only
+from townsquare.core.draws import StageDraws
+from townsquare.core.enums import Verdict
+from townsquare.settings.config import Feed as FeedSettings
 from townsquare.simulation.feed.candidates import FeedInputs
+from townsquare.simulation.feed.options import FeedOptions
 from townsquare.simulation.feed.rank_kernels import FEED_ROW, Given, Ranked, Readers, Scored, choose, collect, rank
 from townsquare.simulation.feed.rankers.contract import ChosenRanker, ReaderCandidates
 from townsquare.simulation.feed.ranking_view import RankingView
+from townsquare.simulation.feed.session_kernels import Limits, Sessions, add_error, compose, find_fresh
 
 PART = 8192
 """Readers whose candidates are held at a time: some hundred thousand rows."""
@@ -35,29 +40,81 @@ def rank_all(inputs: FeedInputs, readers: Readers) -> Ranked:
     return out
 
 
-def rank_for_readers(view: RankingView, ranker: ChosenRanker, inputs: FeedInputs, readers: Readers) -> Ranked:
-    """Rank the feeds of one block of readers by what ``ranker`` gives each of their candidates."""
-    out, key = _empty(inputs, readers), view.posts["key"]
+def rank_for_readers(
+    view: RankingView,
+    ranker: ChosenRanker,
+    inputs: FeedInputs,
+    readers: Readers,
+    options: FeedOptions,
+    first: int,
+    draw: StageDraws,
+) -> Ranked:
+    """Rank the feeds of one block of readers by the score of each of their candidates.
+
+    ``first`` is the position of the first reader among the agents of the step.
+    """
+    out, key, settings = _empty(inputs, readers), view.posts["key"], options.settings
+    limit, order = inputs.candidates.limit, inputs.candidates.order
     for lo in range(0, readers.agents.size, PART):
         part = slice(lo, lo + PART)
         some = readers._replace(agents=readers.agents[part], others=readers.others[part], labels=readers.labels[part])
-        rows, candidates = gather(view, ranker, inputs, some)
+        rows, candidates = fresh(view, some, options, gather(view, inputs, some, first + lo))
         score = ranker.scores_of(view, read_only(some.agents), candidates, inputs.score)
-        score = read_only(np.ascontiguousarray(score))  # one layout for kernels, whatever came
+        score = read_only(_as_shown(view, candidates, settings, draw, score))
         scored = Scored(candidates.indptr, rows, key[candidates.post], score)
-        limit, order, retrieves = inputs.candidates.limit, inputs.candidates.order, ranker.member.retrieve is not None
-        choose(some, limit, order, retrieves, scored, Ranked(out.rows[part], out.counts[part]))
+        into = Ranked(out.rows[part], out.counts[part])
+        if settings.depth_mean is None:
+            choose(some, limit, order, inputs.given is not None, scored, into)
+        else:
+            depth = depths(some.agents, settings.depth_mean, draw)
+            compose(some, limit, order, Sessions(depth, settings.outside_share, draw.base("mix")), scored, into)
     return out
 
 
-def gather(view: RankingView, ranker: ChosenRanker, inputs: FeedInputs, readers: Readers) -> Gathered:
+def depths(agents: Int32, mean: float, draw: StageDraws) -> Int64:
+    """Draw how many rows each agent examines in this step: geometric, at least 1."""
+    u = np.maximum(draw.uniform("depth", agents), 2.0**-54)
+    return np.asarray(1 + np.floor(np.log(u) / np.log1p(-1 / mean)) if mean > 1 else np.ones(u.size), np.int64)
+
+
+def fresh(view: RankingView, readers: Readers, options: FeedOptions, gathered: Gathered) -> Gathered:
+    """Leave out candidates that are too old, and with ``feed.repeat: false`` those that the reader has seen."""
+    settings, (rows, of) = options.settings, gathered
+    if settings.repeat and settings.window_hours is None:
+        return gathered
+    window = settings.window_hours
+    limits = Limits(
+        options.oldest(view.step, window), options.oldest(view.step, window and 2 * window), settings.repeat
+    )
+    keep = np.empty(rows.size, np.bool_)
+    find_fresh(readers, of.indptr, of.post, of.root, of.followed, view.posts["step"], limits, keep)
+    indptr = np.r_[0, np.cumsum(keep)][of.indptr]
+    columns = (of.reader[keep], of.post[keep], of.root[keep], of.author[keep], of.followed[keep])
+    return Gathered(rows[keep], ReaderCandidates(*map(read_only, (indptr, *columns))))
+
+
+def _as_shown(
+    view: RankingView, candidates: ReaderCandidates, settings: FeedSettings, draw: StageDraws, score: Float
+) -> Float:
+    """Return scores with the error of ranking, and without what `feed.downrank` takes; in one layout for kernels."""
+    score = np.array(score, np.float64, order="C")
+    if settings.error > 0:
+        key = view.posts["key"][candidates.root]
+        add_error(candidates.reader, key, settings.error, draw.base("error", lasting=True), score)
+    if settings.downrank > 0:
+        score[view.posts["verdict"][candidates.root] == Verdict.FALSE] -= settings.downrank
+    return score
+
+
+def gather(view: RankingView, inputs: FeedInputs, readers: Readers, first: int = 0) -> Gathered:
     """Gather what could be in the feeds of ``readers``: rows of followed accounts, then roots of others.
 
-    From the shared pool come as many roots with the smallest draws as could be shown. What a ranker retrieves is all
-    there, but for roots of the reader and of followed accounts.
+    From the shared pool come as many roots with the smallest draws as could be shown. What was retrieved is all there,
+    but for roots of the reader and of followed accounts. ``first`` is the position of the first reader among the
+    agents of the step.
     """
     followed, agents = inputs.candidates, readers.agents
-    given = _given(view, ranker, inputs, readers)
+    given = _given(view, inputs, first, agents.size)
     # A root from a followed account may come from the pool too, and is then left out there: gather so many more.
     more = np.where(readers.others > 0, readers.others + followed.limit, 0)
     size = np.r_[0, np.cumsum(np.diff(followed.ptr)[readers.followed])]
@@ -74,15 +131,16 @@ def gather(view: RankingView, ranker: ChosenRanker, inputs: FeedInputs, readers:
     return Gathered(rows, ReaderCandidates(*map(read_only, columns)))
 
 
-def _given(view: RankingView, ranker: ChosenRanker, inputs: FeedInputs, readers: Readers) -> Given:
-    """Return what the ranker retrieves for ``readers``; nothing where the shared pool is drawn from."""
-    retrieved = ranker.retrieved(view, read_only(readers.agents))
-    if retrieved is None:
-        return Given(np.zeros(readers.agents.size + 1, np.int64), np.empty(0, FEED_ROW))
-    rows = np.empty(retrieved.root.size, FEED_ROW)
-    rows["post"], rows["root"], rows["slot"] = retrieved.root, inputs.roots.index_of[retrieved.root], 1
-    rows["author"] = view.posts["author"][retrieved.root]
-    return Given(np.array(retrieved.indptr), rows)
+def _given(view: RankingView, inputs: FeedInputs, first: int, n: int) -> Given:
+    """Return the roots retrieved for ``n`` readers; nothing where the shared pool is drawn from."""
+    if inputs.given is None:
+        return Given(np.zeros(n + 1, np.int64), np.empty(0, FEED_ROW))
+    indptr = inputs.given.indptr[first : first + n + 1]
+    root = inputs.given.root[indptr[0] : indptr[-1]]
+    rows = np.empty(root.size, FEED_ROW)
+    rows["post"], rows["root"], rows["slot"] = root, inputs.roots.index_of[root], 1
+    rows["author"] = view.posts["author"][root]
+    return Given(indptr - indptr[0], rows)
 
 
 def _empty(inputs: FeedInputs, readers: Readers) -> Ranked:

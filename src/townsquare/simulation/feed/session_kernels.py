@@ -1,0 +1,115 @@
+"""Compiled: feeds of sessions, in which agents examine some rows and are shown a root once."""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+import numba as nb
+import numpy as np
+
+from townsquare.core.array_types import Array
+from townsquare.core.draws import U64, key1, key2, mix, u01
+from townsquare.core.pairs import has
+from townsquare.simulation.feed.rank_kernels import _ENTRY, CHUNK, Ranked, Readers, Scored, _among, _insert
+
+_LEAST = 2.0**-54
+"""Half a unit of the draws: the logit of a draw of 0 would be infinite."""
+
+
+class Limits(NamedTuple):
+    """The first step of rows, and of roots, that may be shown; and whether an agent is shown a root again."""
+
+    oldest_row: int
+    oldest_root: int
+    repeat: bool
+
+
+@nb.njit(parallel=True, cache=True)
+def find_fresh(
+    readers: Readers,
+    ptr: Array,
+    post: Array,
+    root: Array,
+    followed: Array,
+    post_step: Array,
+    limits: Limits,
+    out: Array,
+) -> None:
+    """Find the candidates that may be shown, into ``out`` (m,) bool.
+
+    Candidates of the reader at position ``i`` are ``ptr[i] : ptr[i + 1]``; ``post`` and ``root`` (m,) are rows of
+    posts, ``post_step`` their steps; ``followed`` (m,) bool as in
+    :class:`townsquare.simulation.feed.rankers.contract.ReaderCandidates`.
+    """
+    for i in nb.prange(readers.agents.shape[0]):
+        local = readers.agents[i] - readers.first
+        first, last = readers.seen_ptr[local], readers.seen_ptr[local + 1]
+        for e in range(ptr[i], ptr[i + 1]):
+            in_time = post_step[root[e]] >= limits.oldest_root
+            if followed[e]:  # a root from another account was found by a row that is in time
+                in_time &= post_step[post[e]] >= limits.oldest_row
+            out[e] = in_time and (limits.repeat or not has(readers.seen, first, last, root[e]))
+
+
+@nb.njit(parallel=True, cache=True)
+def add_error(reader: Array, key: Array, scale: float, base: U64, score: Array) -> None:
+    """Add a logistic error to each score, drawn by reader and key of the root: (m,) each."""
+    for e in nb.prange(score.shape[0]):
+        u = max(u01(key2(base, reader[e], key[e])), _LEAST)
+        score[e] += scale * (math.log(u) - math.log1p(-u))
+
+
+class Sessions(NamedTuple):
+    """How feeds of sessions are composed: rows that each reader examines, ``depth`` (n,) int64; and the mix.
+
+    Each row is from another account with probability ``outside_share``, by draws of the base ``mix``; where one kind is
+    used up, the other follows.
+    """
+
+    depth: Array
+    outside_share: float
+    mix: U64
+
+
+@nb.njit(cache=True)
+def _compose_chunk(
+    lo: int, hi: int, readers: Readers, limit: int, order: U64, sessions: Sessions, scored: Scored, out: Ranked
+) -> None:
+    ptr, rows, key, score = scored
+    most = 0
+    for i in range(lo, hi):
+        most = max(most, readers.others[i])
+    inside, outside, root = np.empty(limit, _ENTRY), np.empty(most, _ENTRY), np.empty(limit, np.int32)
+    for i in range(lo, hi):
+        start, n, m = key1(order, readers.agents[i]), 0, 0
+        for e in range(ptr[i], ptr[i + 1]):
+            if rows[e].slot == 0:
+                n = _insert(inside, n, limit, score[e], mix(start ^ key[e]), e)
+        for x in range(n):
+            root[x] = rows[inside[x].position].root
+        for e in range(ptr[i], ptr[i + 1]):
+            if rows[e].slot == 1 and not _among(root, n, rows[e].root):
+                m = _insert(outside, m, readers.others[i], score[e], mix(start ^ key[e]), e)
+        pick, a, b = key1(sessions.mix, readers.agents[i]), 0, 0
+        while a + b < min(sessions.depth[i], n + m):
+            from_others = u01(mix(pick ^ U64(a + b))) < sessions.outside_share
+            if b < m and (from_others or a == n):
+                out.rows[i, a + b] = rows[outside[b].position]
+                b += 1
+            else:
+                out.rows[i, a + b] = rows[inside[a].position]
+                a += 1
+        out.counts[i] = a + b
+
+
+@nb.njit(parallel=True, cache=True)
+def compose(readers: Readers, limit: int, order: U64, sessions: Sessions, scored: Scored, out: Ranked) -> None:
+    """Make feeds of scored candidates: the best rows of followed accounts and of others, mixed row by row.
+
+    At most ``limit`` rows are from followed accounts and ``readers.others`` from others.
+    """
+    n = readers.agents.shape[0]
+    for chunk in nb.prange((n + CHUNK - 1) // CHUNK):
+        lo, hi = chunk * CHUNK, min(n, (chunk + 1) * CHUNK)
+        _compose_chunk(lo, hi, readers, limit, order, sessions, scored, out)
