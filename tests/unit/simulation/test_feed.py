@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from feed_oracle import expected_feed
+from feed_oracle import PERSONS, busy_town, expected_feed, options_of
 from small_worlds import (
     draws_of,
     end_step,
@@ -39,44 +39,9 @@ from townsquare.settings.config import Feed as FeedSettings
 from townsquare.simulation.change import Change
 from townsquare.simulation.feed.build import Feed, build
 from townsquare.simulation.feed.candidates import shared_pool
-from townsquare.simulation.feed.options import FeedOptions, uniform_options
 from townsquare.simulation.feed.rankers.contract import ChosenRanker, Ranker, ReaderCandidates, ReaderRanker, Retrieved
 from townsquare.simulation.feed.ranking_view import RankingView
 from townsquare.simulation.world import World
-
-PERSONS = 8
-
-
-def busy_town(seed: int, ring: int = 3) -> World:
-    """A world of a few steps with posts, shares, comments, likes, follows and takedowns at random."""
-    rng = np.random.default_rng(seed)
-    world = town(PERSONS, 2, ring=ring)
-    n = world.n_agents
-    pairs = {(int(a), int(b)) for a, b in rng.integers(0, n, (25, 2)) if a != b and a < PERSONS}
-    follow(world, *sorted(pairs))
-    for _ in range(3):
-        for _ in range(rng.integers(0, 8)):
-            kind, author = rng.random(), int(rng.integers(0, PERSONS))
-            roots = np.flatnonzero(np.isin(world.posts["kind"], (PostKind.ORIGINAL, PostKind.INJECTED)))
-            if kind < 0.4 or not roots.size:
-                post(world, author)
-            elif kind < 0.6:
-                post(world, author, share_of=int(rng.choice(roots)))
-            elif kind < 0.8:
-                post(world, author, under=int(rng.choice(roots)))
-            else:
-                post(world, PERSONS + int(rng.integers(0, 2)), kind=PostKind.INJECTED)
-        for p in range(world.posts.n):
-            if rng.random() < 0.3:
-                comment = world.posts["kind"][p] == PostKind.COMMENT
-                kind = ActionKind.LIKE_COMMENT if comment else ActionKind.LIKE
-                react(world, kind, int(rng.integers(0, PERSONS)), int(world.posts["root"][p]))
-            if rng.random() < 0.08 and world.posts["root"][p] == p:
-                log(world, LogKind.TAKEDOWN, p)
-        if rng.random() < 0.8:
-            end_step(world)
-    return world
-
 
 FEED_SETTINGS = st.fixed_dictionaries(
     {
@@ -108,10 +73,6 @@ def with_blocks(world: World) -> World:
     for agent, author in ((0, 3), (0, PERSONS), (5, 1)):
         react(world, ActionKind.BLOCK, agent, author)
     return world
-
-
-def options_of(**given_settings: Any) -> FeedOptions:
-    return uniform_options(np.arange(PERSONS, dtype=np.int32), FeedSettings(**given_settings), LabelWeight())
 
 
 def feed_by(world: World, member: Ranker | ReaderRanker, **given_settings: Any) -> Feed:
