@@ -51,14 +51,14 @@ def planned_size(config: Config, scenario: Scenario) -> PlannedSize:
     """Estimate what a run with these settings needs; see the heading of this file for how good that is."""
     agents = config.agents + config.growth.max_per_step * config.steps / 2
     comments = config.feed.comments_per_post(config.agents)
-    feed = config.feed.followed + config.feed.others
-    step_rows = agents * config.activation.rate * feed * (1 + comments)
+    rate = config.activation.rate if config.time.step_minutes is None else 1.0
+    step_rows = agents / config.agents * config.feed_rows * rate * (1 + comments)
     exposures = step_rows * config.steps
     p = len(scenario.propositions)
     # A post speaks to about one proposition; the anchor moves each of them.
     trail = (exposures + agents * config.steps * p) if p and config.record.trail else 0.0
     beliefs = agents * p * (config.steps + 1)
-    in_parquet = config.agents * feed * config.steps > config.record.parquet_above
+    in_parquet = config.feed_rows * config.steps > config.record.parquet_above
     rows = {"exposures": exposures, "trail": trail, "beliefs": beliefs}
     rest, row = (PARQUET_REST, PARQUET_ROW) if in_parquet else (PACKED_REST, PACKED_ROW)
     bulky = sum(rows[name] * row[name] for name in rows)

@@ -414,6 +414,15 @@ class Config(BaseModel):
     events: tuple[Event, ...] = setting((), "events at a step; see docs/events.md")
     treatments: tuple[Treatment, ...] = setting((), "treatments of randomly assigned agents; see docs/events.md")
 
+    @property
+    def feed_rows(self) -> float:
+        """Rows of feeds in a step, without comments: expected ones where steps have a length, else the maximum."""
+        rows = float(self.feed.followed + self.feed.others)
+        if self.time.step_minutes is None:
+            return self.agents * rows
+        sessions = min(1.0, self.activation.sessions_per_day * self.time.step_hours / 24)
+        return self.agents * sessions * (rows if self.feed.depth_mean is None else min(rows, self.feed.depth_mean))
+
     def plain(self) -> dict[str, Any]:
         """Return all settings as JSON-able values."""
         return self.model_dump(mode="json")

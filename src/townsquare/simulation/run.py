@@ -157,8 +157,7 @@ def _may_ask(client: ModelClient, budget: Budget, committer: Committer, step: in
 def header(settings: Settings) -> RunHeader:
     """Return the header of the run; bulky tables go to Parquet if agents x feed rows x steps are many."""
     config = settings.config
-    rows = config.agents * (config.feed.followed + config.feed.others) * config.steps
-    plain, bulky = settings.plain(), rows > config.record.parquet_above
+    plain, bulky = settings.plain(), config.feed_rows * config.steps > config.record.parquet_above
     return RunHeader(plain["version"], plain, settings.digest, bulky=bulky, digest_of=_digest_today)
 
 
