@@ -120,5 +120,5 @@ def warm() -> None:
     )
     settings = replace(settings, members={**settings.members, "ranker": ranker})
     simulate(settings, MemoryRecorder(), scenario=synthetic_scenario(40))
-    for kind in ("random", "small_world", "block"):
+    for kind in ("random", "small_world", "block", "communities"):
         simulate(resolve({"agents": 40, "steps": 1, "graph": kind}), MemoryRecorder(), scenario=synthetic_scenario(40))

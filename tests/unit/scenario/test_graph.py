@@ -15,6 +15,7 @@ from townsquare.core.draws import U64, Draws, Stage, StageDraws, uniform_oracle
 from townsquare.core.errors import DataError, SettingError
 from townsquare.scenario.graphs.attach import attach
 from townsquare.scenario.graphs.block import BLOCK
+from townsquare.scenario.graphs.communities import COMMUNITIES
 from townsquare.scenario.graphs.contract import Edges, GraphKind
 from townsquare.scenario.graphs.file import FILE, FileParams
 from townsquare.scenario.graphs.given import GIVEN
@@ -52,8 +53,8 @@ def test_the_registry_has_them() -> None:
     members = {name: registry.get("graph", name) for name in registry.names("graph")}
     assert all(isinstance(kind, GraphKind) and kind.name == name for name, kind in members.items())
     assert members == {
-        "scale_free": SCALE_FREE, "random": RANDOM, "small_world": SMALL_WORLD, "block": BLOCK, "file": FILE,
-        "given": GIVEN,
+        "scale_free": SCALE_FREE, "random": RANDOM, "small_world": SMALL_WORLD, "block": BLOCK,
+        "communities": COMMUNITIES, "file": FILE, "given": GIVEN,
     }  # fmt: skip
 
 
