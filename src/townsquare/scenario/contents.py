@@ -85,6 +85,13 @@ class Posts:
     def __len__(self) -> int:
         return len(self.text)
 
+    def first(self, n: int) -> Posts:
+        """Return the first ``n`` posts."""
+        if n == len(self):
+            return self
+        columns = {name: getattr(self, name)[:n] for name in (*_POST_COLUMNS, "account")}
+        return Posts(text=self.text[:n], topic=self.topic[:n], **columns)
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Arguments:

@@ -12,6 +12,7 @@ from townsquare.core.errors import DataError
 from townsquare.scenario.contents import Scenario
 from townsquare.scenario.event_checks import check_against
 from townsquare.scenario.load import load_scenario
+from townsquare.scenario.sources.expand import expanded
 from townsquare.settings.config import Config
 from townsquare.settings.layers import Layer, merge
 from townsquare.settings.named_files import check_contents, file_contents
@@ -56,7 +57,7 @@ def resolve_with_scenario(
     check_scenario(below, given, name)
     places = {path: f"settings of scenario {name}" for path in _paths(below) if path not in given}
     settings = resolve(below, merged, {"scenario_digest": scenario.digest}, origins=places | dict(origins or {}))
-    check_against(scenario, settings.config)
+    check_against(expanded(scenario, settings.config), settings.config)
     check_names(scenario, settings)
     check_inside(sections_of(settings), places, scenario.folder)
     now = contents_now(settings, scenario.folder)
@@ -72,6 +73,7 @@ def check_names(scenario: Scenario, settings: Settings) -> None:
     SettingError
         With the rows or names that there are.
     """
+    scenario = expanded(scenario, settings.config)
     stages = [settings, *(later for _, later in settings.changes)]
     there = Nameable(
         posts=len(scenario.posts),

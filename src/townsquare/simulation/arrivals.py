@@ -29,6 +29,9 @@ from townsquare.scenario.population.personas import render_persona, trait_rows, 
 from townsquare.scenario.population.question_bank import bundled_bank
 from townsquare.scenario.population.sample import People, sample_people
 from townsquare.scenario.shocks import shocks_of
+from townsquare.scenario.sources.audiences import SAMPLE, Audiences
+from townsquare.scenario.sources.expand import expanded
+from townsquare.scenario.sources.publishing import published
 from townsquare.settings.config import Config
 from townsquare.settings.resolve import Settings
 from townsquare.simulation.change import NOTHING, Change
@@ -44,28 +47,43 @@ from townsquare.simulation.world import World
 class Arrivals:
     """The plan of what will enter, and when; a function of settings and scenario alone.
 
-    ``post`` (k,) int64 are rows of the scenario's posts in the order in which they enter, ``step`` (k,) int64 when.
-    ``judges`` make claims of posts, and of the arguments that agents start with. ``profiles`` are those of which agents
-    draw one for life, if the settings name a file.
+    ``scenario`` has the sources and everyday posts of the run (:func:`townsquare.scenario.sources.expand.expanded`).
+    ``post`` (k,) int64 are rows of its posts in the order in which they enter, ``author`` (k,) int64 rows of agents,
+    ``step`` (k,) int64 when, ``key`` (k,) uint64 their keys. ``judges`` make claims of posts, and of the arguments that
+    agents start with. ``audiences`` say who follows sources. ``profiles`` are those of which agents draw one for life,
+    if the settings name a file.
     """
 
     settings: Settings
     scenario: Scenario
     post: npt.NDArray[np.int64]
+    author: npt.NDArray[np.int64]
     step: npt.NDArray[np.int64]
+    key: npt.NDArray[U64]
     judges: Judges
+    audiences: Audiences
     profiles: Profiles | None = None
 
     @classmethod
     def plan(cls, settings: Settings, scenario: Scenario) -> Arrivals:
-        """Plan when posts enter: at their own step, else in order, ``posts_per_step`` a step; and with shocks."""
-        config = settings.config
+        """Plan when posts enter: at their own step, else in order, ``posts_per_step`` a step; and with shocks.
+
+        Where sources publish at a rate, that takes the place of the queue.
+        """
+        config, given = settings.config, scenario
+        scenario = expanded(given, config)
         check_against(scenario, config)
         check_accounts(scenario, config)
-        post, step = injection_schedule(scenario.posts, config.injection, config.seed, shocks_of(config, scenario))
-        enters = ~_left_out(post, scenario, config)
+        post, author, step, key = _entering(given, scenario, config)
+        enters = ~_left_out(post, author, scenario, config)
         judges, profiles = Judges.of(settings, scenario), profiles_of(settings.params["beliefs"], scenario.folder)
-        return cls(settings, scenario, post[enters], step[enters].astype(np.int64), judges, profiles)
+        plan = cls(
+            settings, scenario, post[enters], author[enters], step[enters], key[enters], judges,
+            Audiences(config.seed, config.agents, ()), profiles,
+        )  # fmt: skip
+        if config.injection.audience == "everyone":
+            return plan
+        return replace(plan, audiences=Audiences.plan(scenario, config, plan._people(0, min(config.agents, SAMPLE), 0)))
 
     @property
     def folder(self) -> Path | None:
@@ -105,7 +123,7 @@ class Arrivals:
             "trait_values": trait_value_rows(bundled_bank()),
             "texts": schema.rows("texts", len(texts), text=np.arange(len(texts)), content=texts),
             "agents": agents,
-            **self._rows_of(joined, people, edges, row, 0),
+            **self._rows_of(joined, people, self._with_sources(edges, joined, people), row, 0),
             **start.rows,
             "beliefs": schema.rows(
                 "beliefs", n * p, step=0, agent=np.repeat(joined, p), proposition=np.tile(np.arange(p), n),
@@ -180,6 +198,11 @@ class Arrivals:
         params = self.settings.params["graph"]
         return kind.build(n, params, draws(Stage.GRAPH), folder=self.folder, names=people.names, people=people)
 
+    def _with_sources(self, edges: Edges, agents: Array, people: People) -> Edges:
+        """Return follows between people, and from these people to sources after them."""
+        sources = self.audiences.follows(agents, people)
+        return Edges(*(np.concatenate(ends) for ends in zip(edges, sources, strict=True)))
+
     def _start(
         self, world: World, new: Array, people: People, sources: int, draws: Draws, texts: Sequence[str]
     ) -> Start:
@@ -235,9 +258,9 @@ class Arrivals:
             return {}
         ids = world.posts.n + np.arange(n)
         rows = schema.rows(
-            "posts", n, post=ids, key=bits_oracle(U64(text_key("injected")), due, np.zeros(n, np.uint64)),
+            "posts", n, post=ids, key=self.key[lo:hi],
             kind=PostKind.INJECTED, root=ids, parent=NONE,
-            author=authors_of(due, self.scenario, self.settings.config),
+            author=self.author[lo:hi],
             step=step, text=[world.text_row[posts.text[k]] for k in due], type=np.asarray(posts.type)[due],
             topic=[world.text_row[posts.topic[k]] if posts.topic[k] else NONE for k in due],
             veracity=np.asarray(posts.veracity)[due], plausibility=np.asarray(posts.plausibility)[due],
@@ -258,7 +281,8 @@ class Arrivals:
         draws = Draws(config.seed, step)
         kind: GraphKind = self.settings.members["graph"]
         m = kind.follows_at_birth(self.settings.params["graph"], config.agents)
-        edges = attach(new, world.in_degree, m, draws(Stage.GRAPH))
+        popular = np.where(world.persons(), world.in_degree, -1) if self.audiences.publics else world.in_degree
+        edges = self._with_sources(attach(new, popular, m, draws(Stage.GRAPH)), new, people)
         rows: dict[str, schema.Columns] = {
             "agents": schema.rows(
                 "agents", n, agent=new, kind=AgentKind.PERSON, born=step, activity=people.activity,
@@ -295,12 +319,32 @@ def authors_of(posts: Array, scenario: Scenario, config: Config) -> npt.NDArray[
     return np.where(account >= 0, account, config.agents + source).astype(np.int64)
 
 
-def _left_out(posts: Array, scenario: Scenario, config: Config) -> npt.NDArray[np.bool_]:
-    """Return which rows of the scenario's posts never enter, (k,); the others keep their steps."""
+def _entering(given: Scenario, scenario: Scenario, config: Config) -> tuple[Array, Array, Array, Array]:
+    """Return rows of posts that enter, their authors, steps and keys, by step; ``scenario`` is the expanded one."""
+    injection = config.injection
+    if config.sources.publish:
+        injection = injection.model_copy(update={"posts_per_step": 0})
+    own = scenario.posts.first(len(given.posts))
+    post, step = injection_schedule(own, injection, config.seed, shocks_of(config, scenario))
+    has_author = (own.source[post] >= 0) | (own.account[post] >= 0)
+    post, step = post[has_author], step[has_author].astype(np.int64)
+    author = authors_of(post, scenario, config)
+    key = bits_oracle(U64(text_key("injected")), post, np.zeros(post.size, np.uint64))
+    if not config.sources.publish:
+        return post, author, step, key
+    more = published(given, scenario, config)
+    columns = (post, more.post), (author, config.agents + more.source), (step, more.step), (key, more.key)
+    order = np.argsort(np.concatenate(columns[2]), kind="stable")
+    all_post, all_author, all_step, all_key = (np.concatenate(pair)[order] for pair in columns)
+    return all_post, all_author, all_step, all_key
+
+
+def _left_out(posts: Array, authors: Array, scenario: Scenario, config: Config) -> npt.NDArray[np.bool_]:
+    """Return which of the posts that would enter never do, (k,); the others keep their steps."""
     gone = config.leave_out
     truths = [Veracity[word.upper()] for word in gone.veracity]
     classed = np.isin(scenario.posts.veracity[posts], truths)
-    return classed | np.isin(posts, gone.posts) | np.isin(authors_of(posts, scenario, config), gone.agents)
+    return classed | np.isin(posts, gone.posts) | np.isin(authors, gone.agents)
 
 
 def _rows_of(names: tuple[str, ...], row: dict[str, int], n: int) -> Array:
