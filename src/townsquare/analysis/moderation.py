@@ -1,9 +1,9 @@
 """How well moderation told false posts from true ones, how soon, and what it cost.
 
-A post is *positive* when the strategy said that it misleads: a note on it was shown at any time, even if it was
-withdrawn later, or its verdict was ``false``. A verdict ``unverified`` is not positive. Only injected posts whose truth
-the scenario gives are counted, and recall is over all injected false posts, looked at or not. Without moderation there
-is nothing to score: NaN.
+A post is *positive* when the strategy held that it misleads: a note on it was shown at any time, even if it was
+withdrawn later, its verdict was ``false``, or it was downranked. A verdict ``unverified`` is not positive. Only
+injected posts whose truth the scenario gives are counted, and recall is over all injected false posts, looked at or
+not. Without moderation there is nothing to score: NaN.
 """
 
 from __future__ import annotations
@@ -27,9 +27,11 @@ _LOGGED = {
     int(LogKind.TAKEDOWN): "taken down",
     int(LogKind.NOTE_SHOWN): "note shown",
     int(LogKind.NOTE_WITHDRAWN): "note withdrawn",
+    int(LogKind.DOWNRANKED): "downranked",
 }
 EVENTS = (
-    "injected", "verdict true", "verdict unverified", "verdict false", "note shown", "note withdrawn", "taken down",
+    "injected", "verdict true", "verdict unverified", "verdict false", "note shown", "note withdrawn", "downranked",
+    "taken down",
 )  # fmt: skip
 
 
@@ -59,9 +61,9 @@ def moderated(run: Reads) -> bool:
 def added_kinds(run: Reads) -> frozenset[ActionKind]:
     """Return kinds of action that agents had from a strategy of the run, as its moderator says.
 
-    Of a moderator that is not installed here, the record says whether there were notes.
+    Of a moderator that is not installed here, the record says whether agents wrote notes.
     """
-    kinds = {ActionKind.ADD_NOTE} if run.table("notes").height else set()
+    kinds = {ActionKind.ADD_NOTE} if run.table("notes").filter(pl.col("author") >= 0).height else set()
     for name in strategies(run):
         with suppress(UnknownName, ImportError):
             kinds |= registry.get("moderation", name).adds
@@ -99,8 +101,8 @@ def labels(run: Reads) -> pl.DataFrame:
     DataFrame
         One row per injected true or false post: ``root``, ``step`` (injected), ``veracity``; the steps of its
         first ``verdict_step``, ``false_verdict_step``, ``note_step`` (first shown), ``label_step`` (the earlier
-        of a false verdict and a shown note), ``takedown_step`` (int32, null where it never happened);
-        ``positive`` (bool, see the module).
+        of a false verdict and a shown note), ``takedown_step``, ``downrank_step`` (int32, null where it never
+        happened); ``positive`` (bool, see the module).
     """
     false = pl.col("verdict") == Verdict.FALSE
     frame = known_posts(run)
@@ -109,11 +111,13 @@ def labels(run: Reads) -> pl.DataFrame:
         _first(run, "verdicts", "false_verdict_step", false),
         _first(run, "moderation_log", "note_step", pl.col("kind") == LogKind.NOTE_SHOWN),
         _first(run, "moderation_log", "takedown_step", pl.col("kind") == LogKind.TAKEDOWN),
+        _first(run, "moderation_log", "downrank_step", pl.col("kind") == LogKind.DOWNRANKED),
     ):
         frame = frame.join(steps, on="root", how="left")
     label = pl.min_horizontal("false_verdict_step", "note_step").alias("label_step")
-    positive = (pl.col("note_step").is_not_null() | pl.col("false_verdict_step").is_not_null()).alias("positive")
-    events = "verdict_step", "false_verdict_step", "note_step", label, "takedown_step"
+    found = (pl.col(name).is_not_null() for name in ("note_step", "false_verdict_step", "downrank_step"))
+    positive = pl.any_horizontal(found).alias("positive")
+    events = "verdict_step", "false_verdict_step", "note_step", label, "takedown_step", "downrank_step"
     return frame.select("root", "step", "veracity", *events, positive).sort("root")
 
 

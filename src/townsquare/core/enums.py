@@ -114,6 +114,7 @@ class LogKind(IntEnum):
     TAKEDOWN = 1
     NOTE_SHOWN = 2
     NOTE_WITHDRAWN = 3
+    DOWNRANKED = 4  # feeds put the post lower; shown to nobody
 
 
 class TrailKind(IntEnum):

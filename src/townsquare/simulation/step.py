@@ -29,6 +29,7 @@ from townsquare.simulation.feed.options import feed_options
 from townsquare.simulation.feed.rankers.contract import ChosenRanker
 from townsquare.simulation.model_calls import call_rows, reads_memory, remembers
 from townsquare.simulation.moderation.checks import ChosenModerator
+from townsquare.simulation.moderation.contract import ReviewContext
 from townsquare.simulation.moderation.note_scorers.contract import ChosenNoteScorer
 from townsquare.simulation.policies.contract import ChosenPolicy
 from townsquare.simulation.stance_scoring import scored
@@ -83,7 +84,9 @@ class Setup:
     @property
     def moderator(self) -> ChosenModerator:
         """The moderation strategy, with the scorer of notes."""
-        return ChosenModerator(*self._member("moderation"), ChosenNoteScorer(*self._member("note_scorer")))
+        scorer = ChosenNoteScorer(*self._member("note_scorer"))
+        context = ReviewContext(self.settings.config.time.step_hours, self.bank.notes)
+        return ChosenModerator(*self._member("moderation"), scorer, context)
 
     @property
     def rule(self) -> ChosenRule:

@@ -28,7 +28,7 @@ _TARGETS = {
     for column, on in (("author", On.AUTHOR), ("offered", On.NOTE))
 }
 """Columns of rows that hold the target of an action, if the target is not the root; by number of the kind."""
-_HIDDEN = frozenset({"veracity", "verdict", "confidence", "note", "notes", "status"})
+_HIDDEN = frozenset({"veracity", "verdict", "confidence", "note", "notes", "status", "downrank"})
 
 
 @dataclass(frozen=True, slots=True)

@@ -332,6 +332,11 @@ class World:
         none = np.zeros_like(done)
         self._merge(self.reactions, agent, target, none, lambda value, slot, at: set_bits(value, slot, done[at]))
 
+    def _apply_notes(self, rows: schema.Columns) -> None:
+        self.notes.append(rows)
+        post, author = np.asarray(rows["post"]), np.asarray(rows["author"])
+        np.add.at(self.posts.write("notes"), post[author == schema.NONE], 1)  # those of agents are counted as actions
+
     def _apply_note_ratings(self, rows: schema.Columns) -> None:
         note, given = np.asarray(rows["note"]), np.asarray(rows["rating"])
         rating = np.where(np.isnan(given), rows["helpful"], given)  # older records say whether it was helpful
@@ -353,6 +358,8 @@ class World:
         if down.size:  # the log names the root; a takedown covers all its shares
             gone = np.isin(self.posts["root"], down)
             self.posts.write("status")[gone] = PostStatus.TAKEN_DOWN
+        lower = kind == LogKind.DOWNRANKED
+        self.posts.write("downrank")[post[lower]] = value[lower]
         for what, status in ((LogKind.NOTE_WITHDRAWN, NoteStatus.PENDING), (LogKind.NOTE_SHOWN, NoteStatus.SHOWN)):
             self._decide(np.asarray(rows["step"])[kind == what], value[kind == what].astype(np.int64), status)
         self._label(np.unique(post[(kind == LogKind.NOTE_SHOWN) | (kind == LogKind.NOTE_WITHDRAWN)]))

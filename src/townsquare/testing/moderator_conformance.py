@@ -29,10 +29,10 @@ def check_moderator(
     """Raise if a moderator breaks its contract.
 
     Checked, on a world without posts and, review by review, on a busy one: ``review`` reads and writes nothing, and the
-    same call gives the same rows; they are rows of ``verdicts``, ``moderation_log``, ``note_scores`` and ``texts`` that
-    point at what is there; a post gets one verdict, the same in whatever step it is reviewed, and a row of the log for
-    it; notes are shown that were not and withdrawn that were, and their scores say the same; roots that are up are
-    taken down, each with a reason, and none where ``takedown`` is off.
+    same call gives the same rows; they are rows of ``verdicts``, ``notes``, ``moderation_log``, ``note_scores`` and
+    ``texts`` that point at what is there; a post gets one verdict, the same in whatever step it is reviewed, and a row
+    of the log for it; notes are shown that were not and withdrawn that were, and their scores say the same; roots that
+    are up are taken down, each with a reason, and none where ``takedown`` is off.
 
     Parameters
     ----------

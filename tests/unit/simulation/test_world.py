@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 
@@ -239,9 +241,15 @@ def test_newborn_beliefs_fill_the_last_block_first() -> None:
     assert len(world.belief) == 1
 
 
-def test_every_current_value_follows_from_the_recorded_rows() -> None:
+DESK = {"strategy": "desk", "delay_median": 1.0, "caught": 1.0}
+
+
+@pytest.mark.parametrize(
+    "moderation", [{"strategy": "hybrid"}, DESK | {"response": "note"}, DESK | {"response": "downrank"}]
+)
+def test_every_current_value_follows_from_the_recorded_rows(moderation: dict[str, Any]) -> None:
     """A world fed with the recorded rows of a run, and nothing else, has the same columns and stores."""
-    settings = settings_of(growth={"max_per_step": 2}, moderation={"strategy": "hybrid"}, feed={"comments": 3})
+    settings = settings_of(growth={"max_per_step": 2}, moderation=moderation, feed={"comments": 3})
     first = next(steps_of(settings))[0]
     rebuilt = World(first.n_propositions, first.newest.shape[1])
     for world, out in steps_of(settings):

@@ -19,6 +19,10 @@ from townsquare.pages.view.library import Snapshot
 _ENGAGING = {column: COUNTED[column] for column in ("likes", "dislikes", "shares", "comments", "flags")}
 
 
+OUTSIDE = "outside the simulated public"
+"""Who wrote a note with author -1."""
+
+
 def engagement_by_root(of: Snapshot) -> pl.DataFrame:
     """Return ``root`` with counts of accepted likes, dislikes, shares, comments, flags."""
 
@@ -99,7 +103,8 @@ def notes_of(run: CachedRun, root: int) -> pl.DataFrame:
     other = pl.when(pl.col("scored") == "not_helpful").then(pl.lit("not_helpful")).otherwise(pl.lit("pending"))
     status = pl.when(shown).then(pl.lit("shown")).otherwise(other).alias("status")
     numbers = pl.col("intercept", "factor")
-    return rows.select("note", "step", "author", "who", text, counts, shown, "decided", status, numbers)
+    who = pl.col("who").fill_null(OUTSIDE)
+    return rows.select("note", "step", "author", who, text, counts, shown, "decided", status, numbers)
 
 
 def thread_of(run: CachedRun, root: int) -> pl.DataFrame:

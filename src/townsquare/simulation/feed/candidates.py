@@ -118,6 +118,8 @@ def feed_inputs(
     if given is None and settings.outside == "walks":
         given = by_walks(world, options, draw)
     score = ranker.scores(view)
+    if posts["downrank"].any():
+        score = score - posts["downrank"][posts["root"]]
     ptr, row = _in_rings(world, score)
     pool, n_injected = (np.empty(0, np.int32), 0) if given is not None else shared_pool(world, options, draw)
     per_post = settings.comments_per_post(int(np.count_nonzero(world.persons())))
@@ -259,7 +261,7 @@ def _notes(world: World, roots: Roots, draw: np.uint64) -> Notes:
     post, author, status = (world.notes[name] for name in ("post", "author", "status"))
     if not post.size:
         return Notes(np.empty(0, NOTE), np.empty(0, ROOT_NOTES), draw)
-    at = np.flatnonzero(roots.index_of[post] >= 0)
+    at = np.flatnonzero((roots.index_of[post] >= 0) & (author >= 0))  # those from outside are not for rating
     root, shown = roots.index_of[post[at]], status[at] == NoteStatus.SHOWN
     at = np.sort((2 * root.astype(np.int64) + shown) * post.size + at) % post.size  # quicker than a stable sort
     note, by_root = np.empty(at.size, NOTE), np.empty(roots.row.size, ROOT_NOTES)

@@ -18,7 +18,7 @@ from townsquare.settings.config import Feed as FeedSettings
 from townsquare.simulation.feed.candidates import FeedInputs
 from townsquare.simulation.feed.options import FeedOptions
 from townsquare.simulation.feed.rank_kernels import FEED_ROW, Given, Ranked, Readers, Scored, choose, collect, rank
-from townsquare.simulation.feed.rankers.contract import ChosenRanker, ReaderCandidates
+from townsquare.simulation.feed.rankers.contract import ChosenRanker, ReaderCandidates, ReaderRanker
 from townsquare.simulation.feed.ranking_view import RankingView
 from townsquare.simulation.feed.session_kernels import Limits, Sessions, add_error, compose, find_fresh
 
@@ -60,6 +60,8 @@ def rank_for_readers(
         some = readers._replace(agents=readers.agents[part], others=readers.others[part], labels=readers.labels[part])
         rows, candidates = fresh(view, some, options, gather(view, inputs, some, first + lo))
         score = ranker.scores_of(view, read_only(some.agents), candidates, inputs.score)
+        if isinstance(ranker.member, ReaderRanker):  # scores of posts are reduced already
+            score = score - view.posts["downrank"][candidates.root]
         score = read_only(_as_shown(view, candidates, settings, draw, score))
         scored = Scored(candidates.indptr, rows, key[candidates.post], score)
         into = Ranked(out.rows[part], out.counts[part])

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
 
@@ -16,43 +16,48 @@ from townsquare.core.member_errors import breach, call_member, repeated
 from townsquare.core.schema import NONE
 from townsquare.record.batches import Batches
 from townsquare.simulation.change import Change
-from townsquare.simulation.moderation.contract import Moderator
+from townsquare.simulation.moderation.contract import Moderator, ReviewContext
 from townsquare.simulation.moderation.note_scorers.contract import ChosenNoteScorer
 from townsquare.simulation.world import World
 
 FAMILY = "moderator"
 Columns = Mapping[str, Array]
-_MAY_WRITE = {"texts", "verdicts", "moderation_log", "note_scores"}
+_MAY_WRITE = {"texts", "notes", "verdicts", "moderation_log", "note_scores"}
 
 
 @dataclass(frozen=True, slots=True)
 class ChosenModerator:
-    """A moderator with its parameters, and the scorer of notes."""
+    """A moderator with its parameters, the scorer of notes, and what it may know besides the world."""
 
     member: Moderator
     params: Any
     scorer: ChosenNoteScorer
+    context: ReviewContext = field(default_factory=ReviewContext)
 
     def review(self, world: World, draws: StageDraws, takedown: bool) -> Change:
         """Return what the moderator decides in step ``world.step + 1``, checked.
 
-        Checked: rows of ``verdicts``, ``moderation_log``, ``note_scores`` and ``texts`` alone, of this step, that
-        point at what is there; a post gets one verdict with a confidence in [0, 1] and a row of the log for it; values
-        are finite; notes are shown that were not and withdrawn that were, and their scores say the same; roots that are
-        up are taken down, each with a reason, and none where ``takedown`` is off.
+        Checked: rows of ``verdicts``, ``notes``, ``moderation_log``, ``note_scores`` and ``texts`` alone, of this step,
+        that point at what is there; notes are on roots and have no author among the agents; a post gets one verdict
+        with a confidence in [0, 1] and a row of the log for it; values are finite; notes are shown that were not and
+        withdrawn that were, and their scores say the same; roots that are up are taken down, each with a reason, and
+        none where ``takedown`` is off.
 
         Raises
         ------
         ContractError
             Names the moderator and the post.
         """
-        name, more = self.member.name, {"scorer": self.scorer} if self.member.scores_notes else {}
+        name = self.member.name
+        more: dict[str, Any] = {"scorer": self.scorer} if self.member.scores_notes else {}
+        more |= {"context": self.context} if self.member.takes_context else {}
         review = partial(self.member.review, world, draws, self.params, takedown, **more)
         change: object = call_member(FAMILY, name, "review", review)
         if not isinstance(change, Change) or change.newborn is not None or change.belief:
             raise breach(FAMILY, name, f"review returned {type(change).__name__}", "a Change of rows alone")
         rows = rows_of(name, change, world.step + 1)
         _check_verdicts(name, world, rows)
+        _check_notes(name, world, rows)
         _check_log(name, world, rows, takedown)
         _check_scores(name, world, rows)
         return change
@@ -90,6 +95,25 @@ def _check_verdicts(name: str, world: World, rows: Mapping[str, Columns]) -> Non
     _check_each(name, post, *checks)
 
 
+def _check_notes(name: str, world: World, rows: Mapping[str, Columns]) -> None:
+    notes, n_texts = rows["notes"], len(world.texts) + len(rows["texts"]["text"])
+    number, post, author, text = (notes[column] for column in ("note", "post", "author", "text"))
+    _check_posts(name, "a note", post, world)
+    _check_each(
+        name,
+        post,
+        (
+            number == world.notes.n + np.arange(number.size),
+            "a note of another number",
+            number,
+            "the next rows of notes",
+        ),
+        (world.posts["root"][post] == post, "a note on a share", post, "on its root"),
+        (author == NONE, "a note with an author", author, "-1: agents write their notes themselves"),
+        ((text >= 0) & (text < n_texts), "a note of no text", text, "a row of texts"),
+    )
+
+
 def _check_log(name: str, world: World, rows: Mapping[str, Columns], takedown: bool) -> None:
     log = rows["moderation_log"]
     kind, post, value = (np.asarray(log[column]) for column in ("kind", "post", "value"))
@@ -111,10 +135,12 @@ def _check_log(name: str, world: World, rows: Mapping[str, Columns], takedown: b
     _check_each(name, down, (up, "a takedown of a share, or of what is down", down, "of roots that are up"))
     of_notes = np.isin(kind, (LogKind.NOTE_SHOWN, LogKind.NOTE_WITHDRAWN))
     number, posts = value[of_notes].astype(np.int64), post[of_notes]
-    there = (number >= 0) & (number < world.notes.n)
+    note_post = np.concatenate([world.notes["post"], rows["notes"]["post"]])
+    status = np.concatenate([world.notes["status"], np.full(len(rows["notes"]["post"]), NoteStatus.PENDING)])
+    there = (number >= 0) & (number < note_post.size)
     _check_each(name, posts, (there, "a log row of no note", value[of_notes], "a row of notes as its value"))
-    was = world.notes["status"][number] == NoteStatus.SHOWN
-    changes = (world.notes["post"][number] == posts) & (was != (kind[of_notes] == LogKind.NOTE_SHOWN))
+    was = status[number] == NoteStatus.SHOWN
+    changes = (note_post[number] == posts) & (was != (kind[of_notes] == LogKind.NOTE_SHOWN))
     allowed = "notes of the post shown that were not, and back"
     _check_each(name, posts, (changes, "a log row for a note that does not change", number, allowed))
 
@@ -124,7 +150,8 @@ def _check_scores(name: str, world: World, rows: Mapping[str, Columns]) -> None:
     note, status = scores["note"], scores["status"]
     there = (note >= 0) & (note < world.notes.n) & ~repeated(note)
     _check_each(name, note, (there, "a score of no note, or two of one", note, "one a note"), item="note")
-    shown = world.notes["status"] == NoteStatus.SHOWN
+    fresh = np.zeros(len(rows["notes"]["post"]), np.bool_)
+    shown = np.concatenate([world.notes["status"] == NoteStatus.SHOWN, fresh])
     for kind in (LogKind.NOTE_WITHDRAWN, LogKind.NOTE_SHOWN):
         shown[log["value"][log["kind"] == kind].astype(np.int64)] = kind == LogKind.NOTE_SHOWN
     as_logged = (status < len(NoteStatus)) & ((status == NoteStatus.SHOWN) == shown[note])

@@ -3,13 +3,28 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
+
+import numpy as np
+import numpy.typing as npt
 
 from townsquare.core.actions import ActionKind
 from townsquare.models.contract import Asker
 from townsquare.settings.base import FamilyMember
 from townsquare.simulation.change import Change
+
+
+@dataclass(frozen=True, slots=True)
+class ReviewContext:
+    """What a moderator may know besides the world.
+
+    ``step_hours`` is the length of a step, 1 where a step has no length: a delay of 8 hours is then one of 8 steps.
+    ``notes`` (k,) int32 are rows of texts: the scenario's texts of notes.
+    """
+
+    step_hours: float = 1.0
+    notes: npt.NDArray[np.int32] = field(default_factory=lambda: np.empty(0, np.int32))
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,6 +50,8 @@ class Moderator(FamilyMember):
     scores_notes : bool
         Whether ``review`` takes ``scorer=`` too: the note scorer that the settings choose, with its parameters
         (:class:`townsquare.simulation.moderation.note_scorers.contract.ChosenNoteScorer`).
+    takes_context : bool
+        Whether ``review`` takes ``context=`` too, a :class:`ReviewContext`.
     """
 
     adds: frozenset[ActionKind]
@@ -42,3 +59,4 @@ class Moderator(FamilyMember):
     asks: Callable[[Any], bool] | None = None
     bind: Callable[[Asker], Moderator] | None = None
     scores_notes: bool = False
+    takes_context: bool = False

@@ -18,17 +18,27 @@ NOTE_KINDS = frozenset({ActionKind.ADD_NOTE, ActionKind.RATE_NOTE})
 def review_notes(world: World, scorer: ChosenNoteScorer) -> dict[str, schema.Columns]:
     """Log rows for notes that the scorer shows, and for shown ones that it no longer does; and rows of note_scores.
 
+    Notes from outside the simulated public (author -1) have no ratings; they stay as they are.
+
     A note has a row of note_scores when its status, intercept or factor changed. It has none where it got no number,
     had none, and went from pending to shown or back: the log says that.
     """
     ratings, before = rated_notes(world), scores_before(world)
-    scores = scorer.scores(ratings, before)
+    scores = _without_outside(scorer.scores(ratings, before), before, world.notes["author"] < 0)
     shown = scores.status == NoteStatus.SHOWN
     changed = np.flatnonzero(shown != (before.status == NoteStatus.SHOWN))
     kinds = np.where(shown[changed], LogKind.NOTE_SHOWN, LogKind.NOTE_WITHDRAWN)
     reasons = _reasons(world, scores, changed)
     log = logged(world, world.notes["post"][changed], kinds, reasons, changed.astype(np.float64))
     return joined(log, _recorded(world, before, scores))
+
+
+def _without_outside(scores: NoteScores, before: NoteScores, outside: npt.NDArray[np.bool_]) -> NoteScores:
+    """Return scores in which notes from outside are as before."""
+    if not outside.any():
+        return scores
+    names = ("status", "intercept", "factor")
+    return NoteScores(*(np.where(outside, getattr(before, name), getattr(scores, name)) for name in names))
 
 
 def rated_notes(world: World) -> NoteRatings:

@@ -181,7 +181,7 @@ def _passed(rows: RatedNotes, c: Params, provisional: Array, intercept: Float) -
     valid = rows.timely & (rows.value != 0.5) & (decided != NoteStatus.PENDING)
     agrees = valid & ((rows.value == 1) == (decided == NoteStatus.SHOWN))
     judged, right = (np.bincount(rows.rater[of], minlength=rows.raters) for of in (valid, agrees))
-    scored = ~np.isnan(intercept) & (rows.author < rows.raters)
+    scored = ~np.isnan(intercept) & (rows.author >= 0) & (rows.author < rows.raters)
     authors = rows.author[scored]
     value = 1.0 * (provisional == NoteStatus.SHOWN) - _AUTHOR_COST * (provisional == NoteStatus.NOT_HELPFUL)
     wrote = np.bincount(authors, minlength=rows.raters)
