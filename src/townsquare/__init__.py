@@ -19,6 +19,7 @@ if typing.TYPE_CHECKING:
     from townsquare.core.errors import TownsquareError as TownsquareError
     from townsquare.core.registry import register as register
     from townsquare.debate.sweep import run_debate as run_debate
+    from townsquare.experiments.facts import check_facts as check_facts
     from townsquare.experiments.manifest import Experiment as Experiment
     from townsquare.experiments.verbs import compare as compare
     from townsquare.experiments.verbs import counterfactual as counterfactual
@@ -51,6 +52,7 @@ _HOMES = {
     **dict.fromkeys(
         ("Experiment", "Run", "compare", "counterfactual", "replay", "run", "sweep"), "townsquare.experiments.verbs"
     ),
+    "check_facts": "townsquare.experiments.facts",
     "fit": "townsquare.humans.fit.studies",
     "json_schema": "townsquare.settings.resolve",
     **dict.fromkeys(("list_scenarios", "load_scenario", "synthetic_scenario"), "townsquare.scenario.load"),

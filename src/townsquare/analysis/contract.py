@@ -13,7 +13,7 @@ from typing import Any, Literal, Protocol, TypeVar
 import polars as pl
 
 from townsquare.core import registry
-from townsquare.core.frames import collected
+from townsquare.core.frames import ORDERED, collected
 from townsquare.core.member_errors import breach, call_member
 from townsquare.core.schema import TABLES
 
@@ -63,7 +63,7 @@ _READ_ONCE = {
     "follows": "step follower followed change",
 }
 _LARGE = {
-    "exposures": "step agent rank post root author under verdict note first_seen weight",
+    "exposures": "step agent rank post root author under slot verdict note first_seen weight",
     "trail": "step agent proposition kind rank post amount trust",
 }
 """Columns that measures and pages ask for lazily, of tables that are worth keeping."""
@@ -81,13 +81,15 @@ class CachedRun:
     run : Reads
     large : bool
         Whether to keep exposures and the trail too.
+    keep : mapping of str to str, optional
+        Further tables to keep, with the columns that are asked for, separated by spaces.
     """
 
-    def __init__(self, run: Reads, *, large: bool = False) -> None:
+    def __init__(self, run: Reads, *, large: bool = False, keep: Mapping[str, str] | None = None) -> None:
         self._run = run
         self.counts: Mapping[str, int] = getattr(run, "counts", {})
         self.folder = getattr(run, "folder", None)
-        self._light = {**_READ_ONCE, **(_LARGE if large else {})}
+        self._light = {**_READ_ONCE, **(_LARGE if large else {}), **(keep or {})}
         self._answers: dict[str, Any] = {}
         self.settings = run.settings
         self.version = run.version
@@ -111,7 +113,9 @@ class CachedRun:
         rows = self._so_far(name, self._run.lazy(name))
         if name not in self._light or not fits(self, name):
             return rows
-        return self.once(f"lazy {name}", lambda: rows.select(self._light[name].split()).pipe(collected)).lazy()
+        # The streaming engine takes several times as long for a table in hundreds of parts.
+        wanted = rows.select(self._light[name].split())
+        return self.once(f"lazy {name}", lambda: collected(wanted, ORDERED)).lazy()
 
     def whole(self) -> CachedRun:
         """Return the same run with all columns in lazy frames, not only those that bundled members ask for."""

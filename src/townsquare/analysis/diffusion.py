@@ -57,7 +57,7 @@ def cascades(run: Reads) -> pl.DataFrame:
     )
 
 
-def _tree(run: Reads) -> tuple[pl.DataFrame, np.ndarray]:
+def share_trees(run: Reads) -> tuple[pl.DataFrame, np.ndarray]:
     """Return roots that are no comments, and all shares, by row; and the place of each one's parent among them."""
     posts = run.table("posts").select("post", "root", "parent", "kind", "step").sort("post")
     posts = posts.filter(pl.col("root").is_in(posts.filter(pl.col("kind") != PostKind.COMMENT)["root"].implode()))
@@ -70,7 +70,7 @@ def _tree(run: Reads) -> tuple[pl.DataFrame, np.ndarray]:
 
 
 def _shapes(run: Reads) -> pl.DataFrame:
-    posts, parent = _tree(run)
+    posts, parent = share_trees(run)
     shapes = tree_shapes(parent)
     last = posts.filter(pl.col("kind") == PostKind.SHARE).group_by("root").agg(pl.col("step").max().alias("last_share"))
     return pl.DataFrame(
@@ -162,7 +162,7 @@ def cascade_growth(run: Reads) -> pl.DataFrame:
     ages = pl.DataFrame({"age": range(run.last_step + 1)}, schema={"age": pl.Int32})
     alive = pl.col("step") + pl.col("age") <= run.last_step
     grid = every.join(ages, how="cross").filter(alive).with_columns((pl.col("step") + pl.col("age")).alias("at"))
-    posts, parent = _tree(run)
+    posts, parent = share_trees(run)
     made = posts.with_columns(pl.Series("depth", depths(parent))).filter(pl.col("kind") == PostKind.SHARE)
     shared = made.group_by("root", pl.col("step").alias("at")).agg(row_count("shares"), pl.col("depth").max())
     shown = counts.select("root", pl.col("step").alias("at"), pl.col("newly").alias("reach"))

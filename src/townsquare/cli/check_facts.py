@@ -3,32 +3,102 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 from cyclopts import Parameter
 
 from townsquare.cli import options
-from townsquare.cli.console import show, show_json
+from townsquare.cli.console import picked, safe, show, show_json
+
+if TYPE_CHECKING:
+    from townsquare.analysis.facts.check import FactCheck, FactReport
+
+FACT = "id statement unit certainty scope left_out verify direction definition drives source interval_from"
 
 
 def facts(
+    folder: Annotated[Path | None, Parameter(name="RUN")] = None,
+    /,
     *,
+    arm: str | None = None,
     file: Annotated[Path | None, Parameter(name="--facts")] = None,
     list_them: Annotated[bool, Parameter(name="--list")] = False,
     markdown: bool = False,
     as_json: options.AsJson = False,
 ) -> int:
-    """List published facts about people and platforms, with intervals and sources.
+    """Hold published facts about people and platforms against a run, or against the runs of a comparison.
 
     Parameters
     ----------
+    folder
+        The folder of a run or of a comparison.
+    arm
+        An arm of the comparison; default: the arm without moderation, or else the first.
     file
         A table of facts of your own (YAML); default: the bundled one, see docs/realism.md.
     list_them
-        List the facts.
+        List the facts with intervals and sources; measure nothing.
     markdown
         With --list: print the page docs/realism.md.
     """
+    from townsquare.core.errors import SettingError
+    from townsquare.experiments.facts import check_facts
+
+    if list_them:
+        return _list(file, as_json=as_json, markdown=markdown)
+    if folder is None:
+        raise SettingError("RUN", got="nothing", allowed="the folder of a run or of a comparison, or --list")
+    report = check_facts(folder, arm=arm, facts=file)
+    if as_json:
+        checks = [_plain(check) for check in report.checks]
+        return show_json({"event": "result", **picked(report, "answer", "left_out", "runs", "arm"), "facts": checks})
+    _show(report)
+    return 0
+
+
+def _plain(check: FactCheck) -> dict[str, Any]:
+    fact = picked(check.fact, *FACT.split(), "target=interval")
+    interval = [check.low, check.high] if check.runs > 1 else None
+    shown = picked(check, "value", "inside", "measured", "scored", "reason", "runs", "also")
+    return {**fact, **shown, "interval": interval, "published": check.fact.value}
+
+
+def _show(report: FactReport) -> None:
+    from townsquare.analysis.facts.table import short_number
+    from townsquare.core.words import count
+
+    for line in str(report).splitlines():
+        print(safe(line))
+    of_arm = f" of the arm {report.arm}" if report.arm else ""
+    print(safe(f"{count(report.runs, 'run')}{of_arm}. Definitions and sources: docs/realism.md\n"))
+
+    def row(check: FactCheck) -> tuple[str, ...]:
+        ends = f" [{short_number(check.low)}, {short_number(check.high)}]" if check.runs > 1 else ""
+        mark = "not scored" if check.fact.verify else "yes" if check.inside else "NO"
+        fact, left = check.fact, "yes" if check.fact.left_out else ""
+        return fact.id, f"{short_number(check.value)}{ends}", fact.target, mark, fact.unit, fact.certainty, left
+
+    measured = [check for check in report.checks if check.measured]
+    heads = ("fact", "value", "target", "inside", "unit", "certainty", "left out")
+    numbers = ("value", "target")
+    show("", map(row, measured), (str, *heads), words=[head for head in heads if head not in numbers])
+    driven = [(check.fact.id, check.fact.drives) for check in measured if not check.inside and check.fact.drives]
+    _listed("Facts outside their interval: what drives them", driven, "driven by")
+    also = [(check.fact.id, name, short_number(value)) for check in measured for name, value in check.also.items()]
+    _listed("Further readings", also, "reading", "value")
+    missing = [check for check in report.checks if not check.measured]
+    reasons = [(check.fact.id, check.reason) for check in missing if check.fact.measure]
+    _listed("Not measured", reasons, "why")
+    print(f"{count(len(missing) - len(reasons), 'further fact')} that no run shows: docs/realism.md says why.")
+
+
+def _listed(title: str, rows: list[Any], *heads: str) -> None:
+    """Print rows of a fact and what is said of it, if there are any."""
+    if rows:
+        show(title, rows, (str, "fact", *heads), words=["fact", *(head for head in heads if head != "value")])
+
+
+def _list(file: Path | None, *, as_json: bool, markdown: bool) -> int:
     from townsquare.analysis.facts.table import facts_page, read_facts
 
     listed = read_facts(file)

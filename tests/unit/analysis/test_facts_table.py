@@ -14,7 +14,7 @@ from townsquare.cli import main
 from townsquare.core.errors import DataError
 
 OWN = """facts:
-- {id: mine, statement: Mine., interval: [0, 1], unit: ratio, certainty: page, source: Me}
+- {id: mine, statement: Mine., interval: [0, 1], unit: ratio, certainty: page, source: Me, measure: retest}
 """
 
 
@@ -56,6 +56,7 @@ def test_the_list_of_a_table_of_ones_own(tmp_path: Path, capsys: pytest.CaptureF
         ("[0, 1]", "[0, .inf]", "interval.1", "inf"),
         ("id: mine", "id: Mine!", "facts.0.id", "'Mine!'"),
         ("source: Me", "source: Me, sauce: 1", "sauce", "'sauce'"),
+        ("measure: retest", "measure: re_test", "fact 'mine', measure", "'re_test'"),
         ("certainty: page", "certainty: sure", "certainty", "'sure'"),
     ],
 )

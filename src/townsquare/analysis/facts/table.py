@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import math
 from pathlib import Path
 from typing import Annotated, Literal, get_args
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from townsquare.analysis.facts.measures import NAMES
 from townsquare.core.documents import read_yaml
 from townsquare.core.errors import DataError
 from townsquare.core.files import bundled_folder
+from townsquare.core.registry import check_known
 from townsquare.core.text_table import as_markdown, table
 from townsquare.core.words import MISSING
 from townsquare.settings.problems import validated
@@ -34,17 +37,22 @@ SCOPES: dict[str, tuple[str, str]] = {
 }
 """Scopes in their order: the heading of each and what it means."""
 MINUS = "\u2212"
+MEASURED = ("run", "notes")
+"""Scopes whose facts name a measure."""
 Text = Annotated[str, Field(max_length=1000)]
 Number = Annotated[float, Field(allow_inf_nan=False)]
 
 
 def short_number(value: float | None) -> str:
-    """Return a number with at most three significant digits.
+    """Return a number with at most three significant digits; whole digits are kept.
 
-    >>> short_number(0.0015), short_number(-0.7132), short_number(6.0)
-    ('0.0015', '−0.713', '6')
+    >>> short_number(0.0015), short_number(-0.7132), short_number(1020.0)
+    ('0.0015', '−0.713', '1,020')
     """
-    return MISSING if value is None else f"{value:.3g}".replace("-", MINUS)
+    if value is None or not math.isfinite(value):
+        return MISSING
+    text = f"{value:,.0f}" if abs(value) >= 1000 else f"{value:.3g}"
+    return text.replace("-", MINUS)
 
 
 class Fact(BaseModel):
@@ -95,7 +103,8 @@ def read_facts(path: Path | None = None) -> list[Fact]:
     Raises
     ------
     DataError
-        The file is too large, no YAML, has another form, an interval upside down, or names a fact twice.
+        The file is too large, no YAML, has another form, an interval upside down, a fact twice, or a measure that does
+        not exist.
     """
     path = path or bundled_folder() / "facts.yaml"
     facts = validated(_File, read_yaml(path, limit=LARGEST_FILE), path).facts
@@ -107,6 +116,8 @@ def read_facts(path: Path | None = None) -> list[Fact]:
         if fact.id in seen:
             raise DataError(where, got="the same id twice", allowed="each id once")
         seen.add(fact.id)
+        if fact.measure or fact.scope in MEASURED:
+            check_known(f"{where}, measure", fact.measure, NAMES, DataError)
     return facts
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
 
 from townsquare.beliefs.contract import BeliefState
 from townsquare.core import schema
@@ -11,14 +10,14 @@ from townsquare.core.actions import ActionKind
 from townsquare.core.array_types import Bool, Float
 from townsquare.core.coded_rows import column_at
 from townsquare.core.draws import Draws, Stage, text_key
-from townsquare.core.enums import AgentKind, PostKind, PostType, Slot, Veracity
+from townsquare.core.enums import AgentKind, PostKind, PostType, Veracity
 from townsquare.core.schema import NONE
 from townsquare.core.threads import threads_for
 from townsquare.humans.policy.data import KINDS, Panel
 from townsquare.scenario.population.sample import sample_people
 from townsquare.settings.config import Actions, Population
 from townsquare.simulation.change import Change
-from townsquare.simulation.feed.build import Feed
+from townsquare.simulation.feed.fixed import fixed_feed
 from townsquare.simulation.policies.statistical import decide
 from townsquare.simulation.policies.statistical_params import Params
 from townsquare.simulation.views import Bank, Views
@@ -52,7 +51,8 @@ def simulated(
     column = {kind: k for k, kind in enumerate(KINDS)}
     with threads_for(agents):
         for number in range(int(panel.feed.max()) + 1):
-            feed = _feed(panel, np.flatnonzero(panel.feed == number), everybody, world.step + 1)
+            posts = np.tile(np.flatnonzero(panel.feed == number), (agents, 1))
+            feed = fixed_feed(world, everybody, posts, panel.verdict[posts.ravel()])
             views = Views(world, feed, frozenset(KINDS), _nothing_to_say(), Actions())
             chosen = decide(views, Draws(seed, number + 1)(Stage.POLICY), params)
             post = column_at(feed.exposures, "root", chosen.row)
@@ -80,18 +80,6 @@ def _world(panel: Panel, plausibility: Float, population: Population, agents: in
     texts = schema.rows("texts", n, text=np.arange(n), content=list(panel.text))
     world.append(Change({"texts": texts, "posts": posts}))
     return world
-
-
-def _feed(panel: Panel, posts: npt.NDArray[np.int64], agents: npt.NDArray[np.int32], step: int) -> Feed:
-    """Return the same posts for everybody, in the order in which they stand."""
-    shown = np.tile(posts, agents.size)
-    rank = np.tile(np.arange(posts.size), agents.size)
-    rows = schema.rows(
-        "exposures", shown.size, step=step, agent=np.repeat(agents, posts.size), rank=rank, post=shown, root=shown,
-        author=agents.size, under=NONE, slot=Slot.OTHER, likes=0, dislikes=0, shares=0,
-        comments=0, flags=0, verdict=panel.verdict[shown], note=NONE, offered=NONE, first_seen=True, weight=1.0,
-    )  # fmt: skip
-    return Feed(agents, np.arange(agents.size + 1, dtype=np.int64) * posts.size, rows)
 
 
 def _nothing_to_say() -> Bank:

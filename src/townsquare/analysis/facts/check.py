@@ -1,0 +1,123 @@
+"""Facts held against recorded runs: the value of each over the runs, and whether it lies in the published interval."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from townsquare.analysis import statistics
+from townsquare.analysis.contract import CachedRun, Reads, setting
+from townsquare.analysis.facts.contract import Reading
+from townsquare.analysis.facts.measures import OF_A_RUN, OF_NOTES
+from townsquare.analysis.facts.table import Fact, read_facts
+
+Readings = Mapping[str, Reading]
+"""What one run shows, by measure."""
+MOST_NAMED = 12
+_EXPOSURES = {"exposures": "step agent post root slot verdict note first_seen"}
+
+
+@dataclass(frozen=True, slots=True)
+class FactCheck:
+    """One fact held against runs.
+
+    Attributes
+    ----------
+    fact : Fact
+        The published fact.
+    measured : bool
+        Whether any run shows it.
+    value, low, high : float
+        Mean over the runs that show it, with Student's interval at 95%; NaN where there is none, as for one run.
+    runs : int
+        How many runs show it.
+    reason : str
+        Why it is not measured, in plain words.
+    also : mapping of str to float
+        Means of further readings.
+    """
+
+    fact: Fact
+    measured: bool
+    value: float = math.nan
+    low: float = math.nan
+    high: float = math.nan
+    runs: int = 0
+    reason: str = ""
+    also: Mapping[str, float] = field(default_factory=dict)
+
+    @property
+    def inside(self) -> bool | None:
+        """Whether the value lies in the interval; None where it is not measured."""
+        return self.fact.holds(self.value) if self.measured else None
+
+    @property
+    def scored(self) -> bool:
+        """Whether it counts in the answer: measured, and not from memory."""
+        return self.measured and not self.fact.verify
+
+
+@dataclass(frozen=True, slots=True)
+class FactReport:
+    """All facts held against runs; ``runs`` is their number, and ``arm`` the arm of a comparison."""
+
+    checks: tuple[FactCheck, ...]
+    runs: int
+    arm: str = ""
+
+    @property
+    def answer(self) -> str:
+        """The answer in one sentence: how many facts are inside, and which are not."""
+        return _inside([check for check in self.checks if check.scored], "facts inside")
+
+    def __str__(self) -> str:
+        return "\n".join(filter(None, (self.answer, self.left_out)))
+
+    @property
+    def left_out(self) -> str:
+        """The same of the facts that no default is set from; empty where none of them is measured."""
+        checks = [check for check in self.checks if check.scored and check.fact.left_out]
+        return _inside(checks, "left-out facts inside") if checks else ""
+
+
+def _inside(checks: Sequence[FactCheck], what: str) -> str:
+    """Return how many are inside and which are not, in words."""
+    out = [check.fact.id for check in checks if not check.inside]
+    named = ", ".join(out[:MOST_NAMED]) + (f" and {len(out) - MOST_NAMED} more" if len(out) > MOST_NAMED else "")
+    return f"{len(checks) - len(out)} of {len(checks)} {what}" + (f"; not: {named}." if out else ".")
+
+
+def read_once(run: Reads) -> CachedRun:
+    """Return a run of which measures of facts read each table once."""
+    return run if isinstance(run, CachedRun) else CachedRun(run, keep=_EXPOSURES)
+
+
+def readings_of(run: Reads, names: Iterable[str]) -> dict[str, Reading]:
+    """Measure in one run those of the named measures that one run shows."""
+    cached, measures = read_once(run), OF_A_RUN | OF_NOTES
+    return {name: measures[name](cached) for name in dict.fromkeys(names) if name in measures}
+
+
+def check(facts: Iterable[Fact], readings: Sequence[Readings], runs: int = 1, arm: str = "") -> FactReport:
+    """Hold facts against the readings of runs: equal weight for each run that shows a fact."""
+    return FactReport(tuple(_check(fact, readings) for fact in facts), runs, arm)
+
+
+def _check(fact: Fact, runs: Sequence[Readings]) -> FactCheck:
+    readings = [run[fact.measure] for run in runs if fact.measure in run]
+    shown = [reading for reading in readings if reading.measured]
+    if not shown:
+        return FactCheck(fact, measured=False, reason=readings[0].reason if readings else fact.reason)
+    estimate = statistics.mean([reading.value for reading in shown])
+    names = dict.fromkeys(name for reading in shown for name in reading.also)
+    also = {name: statistics.mean([each.also[name] for each in shown if name in each.also]).value for name in names}
+    return FactCheck(fact, True, *estimate, runs=len(shown), also=also)
+
+
+def check_run(run: Reads) -> FactReport | None:
+    """Hold the bundled facts against one run; return None where steps have no length, since facts are about hours."""
+    if setting(run, "time", "step_minutes") is None:
+        return None
+    facts = read_facts()
+    return check(facts, [readings_of(run, [fact.measure for fact in facts])])

@@ -1,0 +1,72 @@
+"""What a measure of a fact gives, and the part of a run that facts are measured on."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+from townsquare.analysis.contract import Reads, setting
+
+NO_HOURS = "steps have no length: set time.step_minutes"
+FOLLOWED_HOURS = 48
+"""Hours for which a post is followed."""
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """What one run shows of one fact.
+
+    Attributes
+    ----------
+    value : float
+        The measured value; NaN where the run cannot show the fact.
+    also : mapping of str to float
+        Further readings by name, shown and not scored.
+    reason : str
+        Why there is no value, in plain words.
+    """
+
+    value: float = math.nan
+    also: Mapping[str, float] = field(default_factory=dict)
+    reason: str = ""
+
+    @property
+    def measured(self) -> bool:
+        """Whether there is a value."""
+        return math.isfinite(self.value)
+
+
+def missing(reason: str) -> Reading:
+    """Return a reading without a value."""
+    return Reading(reason=reason)
+
+
+def few(n: int, least: int, what: str) -> Reading:
+    """Return a reading without a value, since the run has too few of something.
+
+    >>> few(2, 5, "cascades of at least 10 posts").reason
+    'too few cascades of at least 10 posts: 2, and 5 are needed'
+    """
+    return missing(f"too few {what}: {n:,}, and {least:,} are needed")
+
+
+class Window(NamedTuple):
+    """The steps of a run that facts are measured on, and the length of a step in hours, None without one."""
+
+    first: int
+    last: int
+    hours: float | None
+
+    def steps(self, hours: float) -> int:
+        """Return the number of steps that so many hours take; 0 where a step has no length."""
+        return 0 if self.hours is None else math.ceil(hours / self.hours - 1e-9)
+
+
+def window_of(run: Reads) -> Window:
+    """Return the steps after the warm-up."""
+    minutes = setting(run, "time", "step_minutes")
+    bare = Window(1, run.last_step, None if minutes is None else float(minutes) / 60)
+    warm_up = float(setting(run, "time", "warm_up_hours", default=0.0) or 0.0)
+    return bare._replace(first=bare.steps(warm_up) + 1)

@@ -1,0 +1,199 @@
+"""Facts about people: how unequal sharing, exposure and activity are, whom people follow, how their opinions move."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+
+import numpy as np
+import polars as pl
+
+from townsquare.analysis.beliefs import person_beliefs
+from townsquare.analysis.contract import Reads, once_a_run
+from townsquare.analysis.facts.contract import Reading, few, missing, window_of
+from townsquare.analysis.follow_graph import FollowGraph, follow_graph
+from townsquare.analysis.groups import persons
+from townsquare.analysis.posts import roots
+from townsquare.analysis.reach import exposure_counts
+from townsquare.core.array_types import Float
+from townsquare.core.enums import PostKind, Slot
+from townsquare.core.frames import collected
+
+MOST = 0.8
+"""Share of all shares or exposures whose makers are counted."""
+CLOSE = 0.1
+"""How far a stance moves at most that stays: a twentieth of the length of the scale."""
+SIDE = 0.25
+"""Size of a stance above which a person has a side."""
+FEWEST, FEWEST_PEOPLE = 20, 10
+"""Shares, exposures or posts, and people, that a measure needs."""
+
+
+def _per_person(run: Reads, counted: pl.DataFrame) -> Float:
+    """Return a count for every person, 0 for those without a row; ``counted`` has ``agent`` and ``n``."""
+    everyone = persons(run).join(counted.select("agent", "n"), on="agent", how="left")
+    return everyone["n"].fill_null(0).to_numpy().astype(np.float64)
+
+
+def smallest_share(amounts: Float, part: float = MOST) -> float:
+    """Return the smallest share of people who together have a part of all that there is.
+
+    >>> smallest_share(np.array([8.0, 1.0, 1.0, 0.0]))
+    0.25
+    """
+    so_far = np.cumsum(np.sort(amounts)[::-1])
+    return float(np.count_nonzero(so_far < part * so_far[-1] - 1e-9) + 1) / amounts.size
+
+
+def top_share(amounts: Float, people: float) -> float:
+    """Return what share of all that there is the top share of people have.
+
+    >>> top_share(np.array([8.0, 1.0, 1.0, 0.0]), 0.25)
+    0.8
+    """
+    most = max(1, round(people * amounts.size))
+    return float(np.sort(amounts)[::-1][:most].sum() / amounts.sum())
+
+
+def supersharers(run: Reads) -> Reading:
+    """Measure the smallest proportion of people who made 80% of the shares of false posts."""
+    false = roots(run).filter(pl.col("veracity") == "false")["root"]
+    shares = _posts(run).filter((pl.col("kind") == PostKind.SHARE) & pl.col("root").is_in(false.implode()))
+    made = _per_person(run, shares.group_by(agent=pl.col("author")).agg(n=pl.len()))
+    if made.sum() < FEWEST:
+        return few(int(made.sum()), FEWEST, "shares of false posts")
+    return Reading(smallest_share(made), {"share of the top 0.1% of people": top_share(made, 0.001)})
+
+
+def _posts(run: Reads) -> pl.DataFrame:
+    """Return posts, comments and shares after the warm-up."""
+    return run.table("posts").filter(pl.col("step") >= window_of(run).first)
+
+
+def exposure_concentration(run: Reads) -> Reading:
+    """Measure the smallest proportion of people who had 80% of the exposures to false posts."""
+    false = roots(run).filter(pl.col("veracity") == "false")["root"]
+    rows = run.lazy("exposures").filter(pl.col("step") >= window_of(run).first, pl.col("root").is_in(false.implode()))
+    direct = (pl.col("slot") == Slot.FOLLOWED) & (pl.col("post") == pl.col("root"))
+    counted = rows.group_by("agent").agg(n=pl.len(), direct=direct.sum()).pipe(collected)
+    seen = _per_person(run, counted)
+    if seen.sum() < FEWEST:
+        return few(int(seen.sum()), FEWEST, "exposures to false posts")
+    also = {"share of the top 1% of people": top_share(seen, 0.01), "people without one": float((seen == 0).mean())}
+    followed = _per_person(run, counted.select("agent", n="direct"))
+    if followed.sum() >= FEWEST:
+        also["directly from followed sources"] = smallest_share(followed)
+        also["share of the top 1%, directly from followed sources"] = top_share(followed, 0.01)
+    return Reading(smallest_share(seen), also)
+
+
+def false_share_of_diet(run: Reads) -> Reading:
+    """Measure exposures to false posts divided by exposures to injected posts, and by all."""
+    counts = exposure_counts(run).filter(pl.col("step") >= window_of(run).first)
+    counts = counts.join(roots(run).select("root", "injected", "veracity"), on="root")
+    of = (pl.lit(value=True), pl.col("injected"), pl.col("veracity") == "false")
+    everything, news, false = (int(counts.filter(rows)["exposures"].sum()) for rows in of)
+    if news < FEWEST:
+        return few(news, FEWEST, "exposures to injected posts")
+    return Reading(false / news, {"of all exposures": false / everything})
+
+
+def activity_concentration(run: Reads) -> Reading:
+    """Measure the proportion of posts, comments and shares that the most active tenth of the people made."""
+    made = _posts(run).filter(pl.col("kind").is_in([PostKind.ORIGINAL, PostKind.COMMENT, PostKind.SHARE]))
+    acts = _per_person(run, made.group_by(agent=pl.col("author")).agg(n=pl.len()))
+    if acts.sum() < FEWEST or acts.size < FEWEST_PEOPLE:
+        return few(int(acts.sum()), FEWEST, f"posts, comments and shares by {acts.size:,} people")
+    return Reading(top_share(acts, 0.1), {"people without one": float((acts == 0).mean())})
+
+
+def reciprocity(run: Reads) -> Reading:
+    """Measure the proportion of follow links between people whose reverse exists."""
+    graph = follow_graph(run).of_persons()
+    if graph.follower.size < FEWEST:
+        return few(graph.follower.size, FEWEST, "follow links between people")
+    n = graph.agents.size
+    there, back = graph.follower * n + graph.followed, graph.followed * n + graph.follower
+    return Reading(float(np.isin(back, there).mean()))
+
+
+def cross_cutting_friends(run: Reads) -> Reading:
+    """Measure the proportion of followed people on the other side, mean over people with a side and propositions."""
+    graph = follow_graph(run).of_persons()
+    return _over_propositions(run, lambda moves: _other_side(graph, moves), "people with a side who follow others")
+
+
+def _other_side(graph: FollowGraph, moves: pl.DataFrame) -> float:
+    """Return the mean proportion of followed people whose stance has the other sign; NaN with too few people."""
+    known, stance = moves["agent"].to_numpy(), np.full(graph.agents.size, np.nan)
+    present = np.isin(known, graph.agents)
+    stance[np.searchsorted(graph.agents, known[present])] = moves["end"].to_numpy()[present]
+    of_side = np.abs(stance) > SIDE
+    links = of_side[graph.follower] & np.isfinite(stance[graph.followed]) & (stance[graph.followed] != 0)
+    who, other = graph.follower[links], stance[graph.follower[links]] * stance[graph.followed[links]] < 0
+    n = np.bincount(who, minlength=stance.size)
+    across = np.bincount(who, weights=other, minlength=stance.size)
+    return float((across[n > 0] / n[n > 0]).mean()) if np.count_nonzero(n) >= FEWEST_PEOPLE else math.nan
+
+
+# How opinions move, each person compared with itself: from the end of the warm-up to the last step.
+
+
+@once_a_run
+def moves_of(run: Reads) -> pl.DataFrame:
+    """Return ``proposition``, ``agent``, ``start`` and ``end``: the stances of people who were there all along."""
+    window = window_of(run)
+    ends = person_beliefs(run).filter(pl.col("step").is_in([window.first - 1, window.last])).pipe(collected)
+    ends = ends.filter(pl.col("stance").is_finite()).select("proposition", "agent", "step", "stance")
+    start, end = (ends.filter(pl.col("step") == step).drop("step") for step in (window.first - 1, window.last))
+    joined = start.rename({"stance": "start"}).join(end.rename({"stance": "end"}), on=["proposition", "agent"])
+    return joined.sort("proposition", "agent")
+
+
+def _over_propositions(run: Reads, statistic: Callable[[pl.DataFrame], float], what: str) -> Reading:
+    """Return the mean of a statistic over the propositions for which it is defined."""
+    window = window_of(run)
+    if window.last < window.first:
+        return missing("the run has no step after its warm-up")
+    groups = [group for _, group in moves_of(run).group_by("proposition", maintain_order=True)]
+    most = max((group.height for group in groups), default=0)
+    if most < FEWEST_PEOPLE:
+        return few(most, FEWEST_PEOPLE, "people with a stance at the start and the end")
+    values = [value for group in groups if math.isfinite(value := statistic(group))]
+    return Reading(float(np.mean(values))) if values else missing(f"too few {what}, or no differences between them")
+
+
+def stay_put(run: Reads) -> Reading:
+    """Measure the proportion of people whose stance ends within a twentieth of the scale of its start."""
+
+    def close(moves: pl.DataFrame) -> float:
+        return float(np.mean(np.abs(moves["end"].to_numpy() - moves["start"].to_numpy()) <= CLOSE + 1e-12))
+
+    return _over_propositions(run, close, "people")
+
+
+def change_not_reversion(run: Reads) -> Reading:
+    """Measure R squared of the change of stance on the stance at the start."""
+    return _over_propositions(
+        run, lambda moves: _correlation(moves["start"], moves["end"] - moves["start"]) ** 2, "people"
+    )
+
+
+def spread_stays(run: Reads) -> Reading:
+    """Measure the standard deviation of stances at the end divided by that at the start."""
+
+    def ratio(moves: pl.DataFrame) -> float:
+        start, end = (float(np.std(moves[name].to_numpy())) for name in ("start", "end"))
+        return end / start if start > 0 else math.nan
+
+    return _over_propositions(run, ratio, "people")
+
+
+def retest(run: Reads) -> Reading:
+    """Measure the correlation over people of stances at the end and at the start."""
+    return _over_propositions(run, lambda moves: _correlation(moves["start"], moves["end"]), "people")
+
+
+def _correlation(a: pl.Series, b: pl.Series) -> float:
+    x, y = a.to_numpy(), b.to_numpy()
+    return float(np.corrcoef(x, y)[0, 1]) if np.ptp(x) > 0 and np.ptp(y) > 0 else math.nan

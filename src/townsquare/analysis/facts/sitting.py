@@ -1,0 +1,94 @@
+"""Facts of a sitting: what random people do with random posts, whomever they follow, as in a survey."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from townsquare.analysis.facts.contract import Reading, few, missing
+from townsquare.analysis.facts.people import FEWEST, top_share
+from townsquare.core.array_types import Bool, Float
+
+FALSE_POSTS, FEED = 12, 30
+"""Posts of either truth that everybody is shown in the sittings about sharing, and posts of a mixed feed."""
+
+
+@dataclass(frozen=True, slots=True)
+class Sitting:
+    """One sitting: each of n people was shown 12 false and 12 true posts, and a feed of 30 at another time.
+
+    Attributes
+    ----------
+    false, true : (n, 12) bool
+        Whether the person shared each of the posts.
+    false_side, true_side : (n, 12) float64
+        1 for a post on the person's side, -1 for one on the other, 0 where either takes no side.
+    acted : (n,) bool
+        Whether the person liked, shared, commented on or noted anything in the feed of 30 posts.
+    """
+
+    false: Bool
+    true: Bool
+    false_side: Float
+    true_side: Float
+    acted: Bool
+
+
+def readings_of_sittings(sittings: Sequence[Sitting]) -> dict[str, Reading]:
+    """Measure the facts of a sitting over several sittings of the same people."""
+    false, true = (np.concatenate([getattr(sitting, name) for sitting in sittings]) for name in ("false", "true"))
+    halves = [
+        _correlation(sitting.false[:, ::2].mean(axis=1), sitting.false[:, 1::2].mean(axis=1)) for sitting in sittings
+    ]
+    shares = int(false.sum())
+    return {
+        "share_ratio_false_true": _ratio(false, true),
+        "share_concordance": _concordance(sittings),
+        "false_share_top10_survey": few(shares, FEWEST, "shares of false posts")
+        if shares < FEWEST
+        else Reading(
+            _mean(sittings, lambda sitting: top_share(sitting.false.sum(axis=1).astype(np.float64), 0.1)),
+            {"people who share none": _mean(sittings, lambda sitting: float((sitting.false.sum(axis=1) == 0).mean()))},
+        ),
+        "sharing_is_a_trait": Reading(float(np.mean(halves)))
+        if all(map(math.isfinite, halves))
+        else missing("rates of sharing false posts do not differ between people"),
+        "silent_in_a_sitting": Reading(_mean(sittings, lambda sitting: float(1 - sitting.acted.mean()))),
+    }
+
+
+def _mean(sittings: Sequence[Sitting], of: Callable[[Sitting], float]) -> float:
+    return float(np.nanmean([of(sitting) for sitting in sittings]))
+
+
+def _ratio(false: Bool, true: Bool) -> Reading:
+    """Return the rate of sharing of false posts divided by that of true posts, and both."""
+    fewest = int(min(false.sum(), true.sum()))
+    if fewest < FEWEST:
+        return few(fewest, FEWEST, "shares of false or of true posts")
+    also = {"rate of true posts": float(true.mean()), "rate of false posts": float(false.mean())}
+    return Reading(float(false.mean() / true.mean()), also)
+
+
+def _concordance(sittings: Sequence[Sitting]) -> Reading:
+    """Return the log odds of sharing true posts on one's side minus those of posts on the other side."""
+
+    def gap(name: str) -> float:
+        shared = np.concatenate([getattr(sitting, name) for sitting in sittings])
+        side = np.concatenate([getattr(sitting, f"{name}_side") for sitting in sittings])
+        rates = [shared[side == sign].mean() if (side == sign).any() else 0.0 for sign in (1.0, -1.0)]
+        if not all(0 < rate < 1 for rate in rates):
+            return math.nan
+        return float(np.log(rates[0] / (1 - rates[0])) - np.log(rates[1] / (1 - rates[1])))
+
+    value, of_false = gap("true"), gap("false")
+    if not math.isfinite(value):
+        return missing("no true post with a stance on either side was shared")
+    return Reading(value, {"false posts": of_false} if math.isfinite(of_false) else {})
+
+
+def _correlation(a: Float, b: Float) -> float:
+    return float(np.corrcoef(a, b)[0, 1]) if np.ptp(a) > 0 and np.ptp(b) > 0 else math.nan

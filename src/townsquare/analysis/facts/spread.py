@@ -1,0 +1,194 @@
+"""Facts about how posts spread: sizes and shapes of cascades, and how fast posts are shared and seen.
+
+A cascade is a root and its shares. Cascades count if the root came after the warm-up and, where steps have a length, 48
+hours before the end or earlier.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import polars as pl
+
+from townsquare.analysis import statistics
+from townsquare.analysis.contract import Reads, once_a_run
+from townsquare.analysis.diffusion import depths, share_trees, tree_shapes
+from townsquare.analysis.facts.contract import FOLLOWED_HOURS, NO_HOURS, Reading, few, missing, window_of
+from townsquare.analysis.follow_graph import standing_follows
+from townsquare.analysis.posts import roots
+from townsquare.analysis.reach import exposure_counts
+from townsquare.core.array_types import Float
+from townsquare.core.enums import AgentKind, PostKind
+
+LARGE = 10
+"""Posts of a cascade that counts as noticed."""
+FEWEST, FEWEST_OF_A_CLASS = 5, 3
+"""Large cascades that a median needs, of all posts and of false or true ones."""
+FEWEST_POSTS = 20
+_LARGE = f"cascades of at least {LARGE} posts"
+
+
+@once_a_run
+def followed_cascades(run: Reads) -> pl.DataFrame:
+    """Return every cascade that can be followed for 48 hours.
+
+    Returns
+    -------
+    DataFrame
+        One row per root that is no comment: ``root``, ``kind``, ``author``, ``step``, ``injected``, ``veracity``;
+        ``size`` (posts, the root included), ``early`` (posts within 48 hours; ``size`` where steps have no length),
+        ``depth`` (links of the longest chain), ``virality`` (mean links between two posts), ``direct`` (proportion of
+        shares made from the root), ``half`` (steps from the root to the share in the middle).
+    """
+    window = window_of(run)
+    followed = window.steps(FOLLOWED_HOURS)
+    posts, parent = share_trees(run)
+    shapes = tree_shapes(parent)
+    shape = pl.DataFrame(
+        {
+            "root": posts["post"].to_numpy()[shapes["root"].astype(np.int64)],
+            "size": shapes["size"].astype(np.int64),
+            "depth": shapes["depth"].astype(np.int64),
+            "virality": shapes["virality"],
+        },
+        schema_overrides={"root": pl.Int32},
+    )
+    came = (
+        roots(run)
+        .filter(pl.col("kind") != PostKind.COMMENT)
+        .select("root", "kind", "author", "step", "injected", "veracity")
+    )
+    shares = posts.with_columns(pl.Series("depth", depths(parent))).filter(pl.col("kind") == PostKind.SHARE)
+    after = shares.select("root", "depth", at="step").join(came.select("root", "step"), on="root")
+    after = after.with_columns(after=pl.col("at") - pl.col("step")).sort("root", "after")
+    in_time = pl.lit(value=True) if window.hours is None else pl.col("after") <= followed
+    shared = after.group_by("root").agg(
+        early=in_time.sum().cast(pl.Int64) + 1,
+        direct=(pl.col("depth") == 1).mean(),
+        half=pl.col("after").get(pl.len() // 2),
+    )
+    in_window = pl.col("step").is_between(window.first, window.last - followed)
+    frame = came.filter(in_window).join(shape, on="root").join(shared, on="root", how="left")
+    return frame.with_columns(pl.col("early").fill_null(1)).sort("root")
+
+
+def _large(run: Reads, size: str = "size") -> pl.DataFrame:
+    return followed_cascades(run).filter(pl.col(size) >= LARGE)
+
+
+def _by_persons(run: Reads) -> pl.Expr:
+    """Return the condition that a cascade began with a post that a person wrote."""
+    persons = run.table("agents").filter(pl.col("kind") == AgentKind.PERSON)["agent"]
+    return (pl.col("kind") == PostKind.ORIGINAL) & pl.col("author").is_in(persons.implode())
+
+
+def unshared_posts(run: Reads) -> Reading:
+    """Measure the proportion of posts by persons that nobody shared within 48 hours."""
+    if window_of(run).hours is None:
+        return missing(NO_HOURS)
+    own = followed_cascades(run).filter(_by_persons(run))
+    if own.height < FEWEST_POSTS:
+        return few(own.height, FEWEST_POSTS, "posts of people that can be followed for 48 hours")
+    return Reading(float((own["early"] == 1).mean()))  # type: ignore[arg-type]
+
+
+def conversation_size_gini(run: Reads) -> Reading:
+    """Measure the Gini coefficient of sizes of large cascades within 48 hours."""
+    large = _large(run, "early")
+    if large.height < FEWEST:
+        return few(large.height, FEWEST, _LARGE)
+    return Reading(statistics.gini(large["early"].to_numpy()))
+
+
+def structural_virality(run: Reads) -> Reading:
+    """Measure the median structural virality of large cascades, and its rank correlation with size."""
+    large = _large(run)
+    if large.height < FEWEST:
+        return few(large.height, FEWEST, _LARGE)
+    size, virality = (large[name].rank().to_numpy() for name in ("size", "virality"))
+    return Reading(_median(large["virality"]), {"rank correlation with size": _correlation(size, virality)})
+
+
+def conversation_depth(run: Reads) -> Reading:
+    """Measure the median depth of large cascades, and the median proportion of shares made from the root."""
+    large = _large(run)
+    if large.height < FEWEST:
+        return few(large.height, FEWEST, _LARGE)
+    return Reading(_median(large["depth"]), {"shares made from the root": _median(large["direct"])})
+
+
+def conversation_half_life(run: Reads) -> Reading:
+    """Measure the median of the hours in which large cascades had half of their shares."""
+    hours, large = window_of(run).hours, _large(run)
+    if hours is None:
+        return missing(NO_HOURS)
+    if large.height < FEWEST:
+        return few(large.height, FEWEST, _LARGE)
+    return Reading(_median(large["half"]) * hours)
+
+
+def impression_half_life(run: Reads) -> Reading:
+    """Measure the median of the minutes in which posts of persons had half of their first exposures of 48 hours."""
+    window = window_of(run)
+    if window.hours is None:
+        return missing(NO_HOURS)
+    own = followed_cascades(run).filter(_by_persons(run)).select("root", came="step")
+    seen = exposure_counts(run).filter(pl.col("newly") > 0).join(own, on="root")
+    seen = seen.with_columns(after=pl.col("step") - pl.col("came")).sort("root", "after")
+    seen = seen.filter(pl.col("after") <= window.steps(FOLLOWED_HOURS))
+    so_far, in_all = pl.col("newly").cum_sum().over("root"), pl.col("newly").sum().over("root")
+    halves = seen.filter(so_far * 2 >= in_all).group_by("root").agg(pl.col("after").min())
+    views = seen.group_by("root").agg(pl.col("newly").sum())
+    halves = halves.join(views, on="root").with_columns(minutes=pl.col("after") * window.hours * 60)
+    if halves.height < FEWEST_POSTS:
+        return few(halves.height, FEWEST_POSTS, "posts of people with an exposure within 48 hours")
+    often = halves.filter(pl.col("newly") >= LARGE)["minutes"]
+    also = {f"posts with at least {LARGE} views": _median(often)} if often.len() else {}
+    return Reading(_median(halves["minutes"]), also)
+
+
+def false_size_ratio(run: Reads) -> Reading:
+    """Measure the median size of large false cascades divided by that of true ones, also at equal followers."""
+    large = _known(run)
+    if isinstance(large, Reading):
+        return large
+    false, true = (_median(large.filter(pl.col("veracity") == word)["size"]) for word in ("false", "true"))
+    followers = standing_follows(run, run.last_step).group_by(author=pl.col("followed")).agg(followers=pl.len())
+    matched = large.join(followers, on="author", how="left").with_columns(pl.col("followers").fill_null(0))
+    at_equal = _coefficient_of_false(matched, np.log(matched["size"].to_numpy()), matched["followers"].to_numpy() + 1.0)
+    return Reading(false / true, {"at equal followers": math.exp(at_equal)})
+
+
+def false_structure_at_equal_size(run: Reads) -> Reading:
+    """Measure how much deeper large false cascades are than true ones of equal size, in links."""
+    large = _known(run)
+    if isinstance(large, Reading):
+        return large
+    depth, size = (large[name].to_numpy().astype(np.float64) for name in ("depth", "size"))
+    return Reading(_coefficient_of_false(large, depth, size))
+
+
+def _known(run: Reads) -> pl.DataFrame | Reading:
+    """Return large cascades of injected posts of known truth; a reading without a value where there are too few."""
+    large = _large(run).filter(pl.col("injected") & (pl.col("veracity") != "unknown"))
+    for word in ("false", "true"):
+        n = large.filter(pl.col("veracity") == word).height
+        if n < FEWEST_OF_A_CLASS:
+            return few(n, FEWEST_OF_A_CLASS, f"{word} {_LARGE}")
+    return large
+
+
+def _coefficient_of_false(large: pl.DataFrame, outcome: Float, amount: Float) -> float:
+    """Return the coefficient of false in a regression on it and on the logarithm of an amount."""
+    false = (large["veracity"] == "false").cast(pl.Float64).to_numpy()
+    covariates = np.column_stack([np.ones(large.height), np.log(amount), false])
+    return float(np.linalg.lstsq(covariates, outcome, rcond=None)[0][2])
+
+
+def _median(values: pl.Series) -> float:
+    return float(np.median(values.drop_nulls().to_numpy()))
+
+
+def _correlation(a: Float, b: Float) -> float:
+    return float(np.corrcoef(a, b)[0, 1]) if np.ptp(a) > 0 and np.ptp(b) > 0 else math.nan

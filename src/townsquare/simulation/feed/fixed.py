@@ -1,0 +1,41 @@
+"""Feeds with given posts, for a policy that is asked what it would do: nothing is ranked, nothing was seen before."""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+from townsquare.core import schema
+from townsquare.core.enums import Slot, Verdict
+from townsquare.core.schema import NONE
+from townsquare.simulation.feed.build import Feed
+from townsquare.simulation.world import World
+
+
+def fixed_feed(
+    world: World,
+    agents: npt.NDArray[np.int32],
+    posts: npt.NDArray[np.int64],
+    verdict: npt.NDArray[np.uint8] | int = Verdict.NONE,
+) -> Feed:
+    """Return feeds with the same number of posts for everybody, without counts of likes and without notes.
+
+    Parameters
+    ----------
+    world : World
+        It has the posts, all of them roots.
+    agents : (k,) int32
+        Ascending.
+    posts : (k, m) int64
+        The posts that each is shown, in their order.
+    verdict : uint8, or (k * m,) uint8
+        The verdicts shown with the rows.
+    """
+    k, m = posts.shape
+    shown = posts.ravel()
+    rows = schema.rows(
+        "exposures", shown.size, step=world.step + 1, agent=np.repeat(agents, m), rank=np.tile(np.arange(m), k),
+        post=shown, root=shown, author=world.posts["author"][shown], under=NONE, slot=Slot.OTHER, likes=0, dislikes=0,
+        shares=0, comments=0, flags=0, verdict=verdict, note=NONE, offered=NONE, first_seen=True, weight=1.0,
+    )  # fmt: skip
+    return Feed(agents, np.arange(k + 1, dtype=np.int64) * m, rows)
