@@ -28,6 +28,7 @@ from townsquare.scenario.load import injection_schedule
 from townsquare.scenario.population.personas import render_persona, trait_rows, trait_value_rows
 from townsquare.scenario.population.question_bank import bundled_bank
 from townsquare.scenario.population.sample import People, sample_people
+from townsquare.scenario.read import bundled_lines
 from townsquare.scenario.shocks import shocks_of
 from townsquare.scenario.sources.audiences import SAMPLE, Audiences
 from townsquare.scenario.sources.expand import expanded
@@ -310,6 +311,7 @@ def bank_of(world: World, scenario: Scenario) -> Bank:
         strength=np.asarray(arguments.strength, np.float64),
         comments=rows(scenario.comments),
         notes=rows(scenario.notes),
+        everyday=bundled_lines("everyday_posts.txt"),
     )
 
 

@@ -36,7 +36,8 @@ class Bank:
     """Texts that the embedded policies write from, as rows of texts.
 
     ``text`` (k,) int32, ``proposition`` (k,) int16 and ``stance`` (k,) float64 are the argument bank; ``strength`` (k,)
-    may be NaN. ``comments`` and ``notes`` are neutral texts, used if no argument fits.
+    may be NaN. ``comments`` and ``notes`` are neutral texts, used if no argument fits. ``everyday`` are lines of
+    personal posts without a stance; they are rows of texts only once somebody posts them.
     """
 
     text: npt.NDArray[np.int32]
@@ -45,6 +46,7 @@ class Bank:
     strength: npt.NDArray[np.float64]
     comments: npt.NDArray[np.int32]
     notes: npt.NDArray[np.int32]
+    everyday: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,10 +1,10 @@
-"""The compiled part of the statistical policy: a chance for each row and kind, and the choice of an argument."""
+"""The compiled part of the statistical policy: a chance for each row and kind."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Collection, Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numba as nb
 import numpy as np
@@ -12,10 +12,9 @@ import numpy.typing as npt
 
 from townsquare.core.array_types import Array
 from townsquare.core.draws import U64, key1, key2, mix, u01
-from townsquare.core.enums import Rating, Slot
+from townsquare.core.enums import Slot
+from townsquare.simulation.policies.reading_kernels import READ, Posts, Readers, stance_distance
 
-_GOLDEN = U64(0x9E3779B97F4A7C15)
-_NOT_HELPFUL, _HELPFUL, _SOMEWHAT = int(Rating.NOT_HELPFUL), int(Rating.HELPFUL), int(Rating.SOMEWHAT)
 COEFFICIENTS = (
     "base", "distance", "engagement", "followed", "verdict_false", "verdict_true", "verdict_unverified", "unlabeled",
     "noted", "plausibility", "appeal", "repeated", "taste",
@@ -38,15 +37,6 @@ REFERENCE_POSTS, FEWEST_POSTS, MOST_POSTS = 15.0, 10, 20
 """Posts in the feed that bases refer to, and the lengths between which attention was measured: none is known beyond."""
 
 
-class Readers(NamedTuple):
-    """The readers: ``agents`` (n,), offsets of their rows ``indptr`` (n + 1,), ``activity`` (n,), ``stance`` (n, P)."""
-
-    agents: Array
-    indptr: Array
-    activity: Array
-    stance: Array
-
-
 class Rows(NamedTuple):
     """Columns of what the agents are shown, (m,) each; ``code`` is a position in the result of :func:`read`."""
 
@@ -54,63 +44,6 @@ class Rows(NamedTuple):
     slot: Array
     offered: Array
     first_seen: Array
-
-
-class Posts(NamedTuple):
-    """Columns of posts, (posts,) each; the last two are columns of post_stances.
-
-    ``appeal`` is the appeal of the words of a post.
-    """
-
-    plausibility: Array
-    appeal: Array
-    key: Array
-    first: Array
-    n_stances: Array
-    proposition: Array
-    stance: Array
-
-
-READ = np.dtype(
-    [
-        ("key", "u8"), ("doubt", "f8"), ("appeal", "f8"), ("stance", "f8"), ("engagement", "f8"),
-        ("n_stances", "i4"), ("first", "i4"), ("proposition", "i4"), ("label", "i4"),
-    ]
-)  # fmt: skip
-"""The properties of a post that a reader reacts to, side by side: posts in feeds are few, and read often.
-
-``doubt`` is plausibility less a half, ``engagement`` ln(1 + likes); ``proposition`` and ``stance`` are the first of
-``n_stances``, which begin at ``first``; for ``label`` see :func:`label_sums`.
-"""
-
-
-@nb.njit(cache=True, error_model="numpy")
-def read(posts: Posts, root: Array, likes: Array, verdict: Array, note: Array) -> Array:
-    """Gather :data:`READ` of the posts in ``root`` (k,), shown with so many likes and these labels, (k,) each."""
-    out = np.empty(root.shape[0], READ)
-    for k in range(root.shape[0]):
-        p, post = root[k], out[k]
-        first, n = posts.first[p], posts.n_stances[p]
-        post.key, post.doubt, post.appeal = posts.key[p], posts.plausibility[p] - 0.5, posts.appeal[p]
-        post.n_stances, post.first, post.label = n, first, 2 * verdict[k] + (note[k] >= 0)
-        post.proposition, post.stance = 0, 0.0
-        if n > 0:
-            post.proposition, post.stance = posts.proposition[first], posts.stance[first]
-        post.engagement = math.log1p(likes[k])
-    return out
-
-
-@nb.njit(inline="always", cache=True)
-def _distance(stance: Array, post: Any, posts: Posts, missing: float) -> float:
-    """Mean |own stance - stance of the post| over the propositions it speaks to; ``missing`` if to none."""
-    if post.n_stances == 1:
-        return float(abs(stance[post.proposition] - post.stance))
-    if post.n_stances == 0:
-        return missing
-    total = 0.0
-    for x in range(post.first, post.first + post.n_stances):
-        total += abs(stance[posts.proposition[x]] - posts.stance[x])
-    return float(total / post.n_stances)
 
 
 class Kinds(NamedTuple):
@@ -200,7 +133,7 @@ def _look(lo: int, n: int, stance: Array, rows: Rows, posts: Posts, seen: Array,
     for x in range(n):
         out[x] = seen[rows.code[lo + x]]
         post = out[x]
-        post.stance = _distance(stance, post, posts, 0.5) - 0.5
+        post.stance = stance_distance(stance, post, posts, 0.5) - 0.5
         shown += rows.slot[lo + x] != _COMMENT_SLOT
         labeled |= post.label != _NO_LABEL
     return math.log(min(max(shown, FEWEST_POSTS), MOST_POSTS) / REFERENCE_POSTS), labeled
@@ -288,101 +221,8 @@ def choose_kinds(
         _choose_chunk(lo, hi, readers, rows, posts, seen, kinds, wide, out, counts)
 
 
-@nb.njit(parallel=True, cache=True)
-def list_choices(
-    indptr: Array, bits: Array, writes: Array, kind_of: Array, post: int, at: Array, out: tuple[Array, Array, Array]
-) -> None:
-    """Place of the agent, row (-1 for a post) and kind of each choice: an agent's post first, then row by row.
-
-    ``at`` (n + 1,) says where those of each agent begin; ``kind_of`` (kinds,) uint8 is the kind of a bit.
-    """
-    places, rows, kinds = out
-    for i in nb.prange(writes.shape[0]):
-        x = at[i]
-        if writes[i]:
-            places[x], rows[x], kinds[x] = i, -1, post
-            x += 1
-        for e in range(indptr[i], indptr[i + 1]):
-            if bits[e]:
-                for k in range(kind_of.shape[0]):
-                    if bits[e] >> k & 1:
-                        places[x], rows[x], kinds[x] = i, e, kind_of[k]
-                        x += 1
-
-
 @nb.njit(parallel=True, cache=True, error_model="numpy")
 def choose_writers(agents: Array, activity: Array, rate: float, base: U64, out: Array) -> None:
     """Draw whether each agent writes a post in this step: chance 1 - exp(-rate x activity)."""
     for i in nb.prange(agents.shape[0]):
         out[i] = u01(key2(base, agents[i], U64(0))) < -math.expm1(-rate * activity[i])
-
-
-@nb.njit(parallel=True, cache=True, error_model="numpy")
-def rate_notes(
-    readers: Readers,
-    reader: Array,
-    posts: Posts,
-    seen: Array,
-    code: Array,
-    coefficients: tuple[float, float, float],
-    base: U64,
-) -> npt.NDArray[np.int8]:
-    """Rate notes, (n,) of ``Rating``; ``reader`` and ``code`` (n,) are the positions of the agent and of the post.
-
-    ``coefficients`` are those of the distance and of the doubt, and the half width of "somewhat helpful".
-
-    An ordered logit, drawn by (agent, root): an agent is offered at most one note a root and step, and rows of notes
-    are no keys.
-    """
-    by_distance, by_doubt, band = coefficients
-    out = np.empty(reader.shape[0], np.int8)
-    for i in nb.prange(reader.shape[0]):
-        post = seen[code[i]]
-        distance = _distance(readers.stance[reader[i]], post, posts, 1.0)
-        z = by_distance * (distance - 1.0) - by_doubt * post.doubt
-        u = u01(key2(base, readers.agents[reader[i]], post.key))
-        if u < 1.0 / (1.0 + math.exp(band - z)):
-            out[i] = _HELPFUL
-        else:
-            out[i] = _SOMEWHAT if u < 1.0 / (1.0 + math.exp(-band - z)) else _NOT_HELPFUL
-    return out
-
-
-@nb.njit(parallel=True, cache=True, error_model="numpy")
-def choose_arguments(
-    agents: Array,
-    keys: Array,
-    stance: Array,
-    ptr: Array,
-    entry: Array,
-    stance_of: Array,
-    proposition: Array,
-    side: float,
-    width: float,
-    side_base: U64,
-    base: U64,
-    out: Array,
-) -> None:
-    """Draw an entry of the argument bank for each writer; -1 where the proposition has none.
-
-    The side is for with chance (1 + side S)/2; within it entries are drawn with weight exp(-|s - S|/width), as the
-    largest of keyed Gumbel draws. ``ptr`` (P + 1,) and ``entry`` list the bank by proposition.
-    """
-    for i in nb.prange(agents.shape[0]):
-        p = proposition[i]
-        out[i] = -1
-        if p < 0:
-            continue
-        pro = u01(key2(side_base, agents[i], keys[i])) < (1.0 + side * stance[i]) / 2.0
-        start = key2(base, agents[i], keys[i])
-        for side_wanted in (pro, not pro):  # the other side only where there is none on this
-            best = -np.inf
-            for x in range(ptr[p], ptr[p + 1]):
-                j = entry[x]
-                if (stance_of[j] > 0.0) == side_wanted:
-                    u = u01(mix(start + U64(j + 1) * _GOLDEN)) + 5e-17
-                    value = -abs(stance_of[j] - stance[i]) / width - math.log(-math.log(u))
-                    if value > best:
-                        best, out[i] = value, j
-            if out[i] >= 0:
-                break

@@ -1,0 +1,164 @@
+"""Agents that act by lasting propensities with heavy tails: few people, and few posts, make most of the shares.
+
+Fitted to feeds: what share of the rows that people examine on a platform are shared, by whom, and how soon. The policy
+`statistical` is fitted to one sitting of a survey instead, in which every participant judges every post. The two differ
+on purpose. When random people are asked, they share false posts 0.64 times as often as true ones; in a feed, false
+posts are shared 1.7 times as often or more for each view, because most of those who are shown a source of low
+credibility have a taste for such sources. Here both come from one formula; see ``docs/policies.md``.
+
+Every draw that decides an action is kept for life by agent, post and kind, so that arms of a comparison share it.
+Agents act on the first showing of a post only.
+"""
+
+from __future__ import annotations
+
+from functools import lru_cache
+
+import numpy as np
+import numpy.typing as npt
+
+from townsquare.core.actions import ROW_KINDS, WORDS, ActionKind
+from townsquare.core.array_types import Array
+from townsquare.core.coded_rows import CodedRows
+from townsquare.core.draws import StageDraws
+from townsquare.core.schema import NONE
+from townsquare.simulation.policies.contract import Policy
+from townsquare.simulation.policies.propensity_kernels import (
+    MOST_POSTS,
+    Drawn,
+    People,
+    Rows,
+    Sharing,
+    choose,
+    count_posts,
+    propensities,
+    weigh,
+)
+from townsquare.simulation.policies.propensity_params import Params
+from townsquare.simulation.policies.reading_kernels import Posts, Readers, rate_notes, read
+from townsquare.simulation.policies.writing import choices, ordinals, texts_of
+from townsquare.simulation.views import ProposedActions, Views, propose
+
+_KINDS = (
+    ActionKind.LIKE, ActionKind.SHARE, ActionKind.COMMENT, ActionKind.FLAG, ActionKind.ADD_NOTE, ActionKind.RATE_NOTE,
+)  # fmt: skip
+_LOW = 0.5
+
+
+def decide(views: Views, draws: StageDraws, params: Params) -> ProposedActions:
+    """Propose what every agent does: its posts first, then row by row, kinds in the order of ``ROW_KINDS``."""
+    shown, posts, settings = CodedRows.of(views.rows), _posts(views), _sharing(params)
+    root = shown.per_root["root"]
+    seen = read(posts, root, *(shown.per_root[name] for name in ("likes", "verdict", "note")))
+    age = (views.step - views.post("step")[root]) * views.context.step_hours
+    weight = weigh(seen, age, draws.base("appeal", lasting=True), settings)
+    low = views.agent("credibility")[views.post("author")[root]] < _LOW  # of a person it is NaN
+    bases = draws.base("posting", lasting=True), draws.base("sharing", lasting=True)
+    posting, sharing = propensities(views.agents, bases, params.posts_sd, params.person_sd, params.person_posts)
+    readers = Readers(views.agents, views.indptr, views.activity, views.stance)
+    rows = Rows(shown.index, *(np.ascontiguousarray(shown[name]) for name in Rows._fields[1:]))
+    bits, counts = np.empty(shown.n, np.uint16), np.empty(views.agents.size, np.int64)
+    people = People(sharing, views.agent("taste")[views.agents].astype(np.float64))
+    choose(readers, people, rows, posts, (seen, weight, low), _drawn(views, draws), settings, bits, counts)
+    done = choices(views, bits, counts, _own_posts(views, draws, params, posting))
+    position, row, kind = done
+    text, declared, new_texts = _texts(views, draws, params, done)
+    helpful, rated = np.full(row.size, NONE, np.int8), np.flatnonzero(kind == ActionKind.RATE_NOTE)
+    if rated.size:
+        coefficients = params.helpful_distance, params.helpful_doubt, params.helpful_band
+        code, base = shown.index[row[rated]], draws.base("helpful", lasting=True)
+        helpful[rated] = rate_notes(readers, position[rated], posts, seen, code, coefficients, base)
+    return propose(
+        views, views.agents[position], kind, row, text=text, helpful=helpful, declared=declared, new_texts=new_texts
+    )
+
+
+def _posts(views: Views) -> Posts:
+    plausibility = views.post("plausibility")
+    return Posts(
+        plausibility, np.broadcast_to(0.0, plausibility.shape), views.post("key"), views.post("stances"),
+        views.post("n_stances"), views.post_stance("proposition"), views.post_stance("stance"),
+    )  # fmt: skip
+
+
+@lru_cache(maxsize=16)
+def _sharing(params: Params) -> Sharing:
+    return Sharing(*(float(getattr(params, name)) for name in Sharing._fields))
+
+
+def _drawn(views: Views, draws: StageDraws) -> Drawn:
+    """Return the bases of lasting draws of each kind, and the bits of those that this run allows."""
+    bases = [draws.base(WORDS[kind], lasting=True) for kind in _KINDS]
+    bits = [ROW_KINDS.index(kind) if kind in views.allowed else NONE for kind in _KINDS]
+    return Drawn(np.array(bases, np.uint64), np.array(bits, np.int64))
+
+
+# --- own posts ---------------------------------------------------------------------------------------------
+
+
+def _own_posts(views: Views, draws: StageDraws, params: Params, posting: Array) -> npt.NDArray[np.int64]:
+    """Return how many posts each agent writes, (agents,)."""
+    out = np.zeros(views.agents.size, np.int64)
+    if ActionKind.POST in views.allowed and (views.bank.text.size or views.bank.everyday):
+        rate = rate_of_posts(params.posts_per_session, params.posts_sd)
+        count_posts(views.agents, views.activity, posting, rate, draws.base("post"), out)
+    return out
+
+
+@lru_cache(maxsize=16)
+def rate_of_posts(mean: float, sd: float) -> float:
+    """Return the factor on propensities with which people write ``mean`` posts in a session, each at most 5.
+
+    Without the limit it is the mean itself. With it, the most eager write less than they would, and all others more.
+
+    >>> round(rate_of_posts(0.3, 0.0), 3), rate_of_posts(0.3, 2.3) > 0.5
+    (0.3, True)
+    """
+    if not mean:
+        return 0.0
+    z = np.linspace(-8, 8, 3201)
+    density = np.exp(-z * z / 2) / np.exp(-z * z / 2).sum()
+
+    def written(log_rate: float) -> float:
+        rates = np.exp(log_rate + sd * z - sd * sd / 2)
+        chance, below, total = np.exp(-rates), np.exp(-rates), np.zeros(z.size)
+        for n in range(1, MOST_POSTS + 1):
+            total += 1 - below
+            chance = chance * rates / n
+            below = below + chance
+        return float(density @ total)
+
+    low, high = np.log(mean) - 1, np.log(mean) + 2
+    while written(high) < mean:
+        high += 2
+    for _ in range(60):
+        middle = (low + high) / 2
+        low, high = (middle, high) if written(middle) < mean else (low, middle)
+    return float(np.exp((low + high) / 2))
+
+
+def _texts(
+    views: Views, draws: StageDraws, params: Params, done: tuple[Array, Array, Array]
+) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.float64], list[str]]:
+    """Return the texts that are written, rows of the stances that they declare, and texts that are new.
+
+    A share of own posts argues; the others are everyday lines without a stance.
+    """
+    position, _, kind = done
+    most = views.settings.post_length
+    lines = [line for line in views.bank.everyday if len(line) <= most]
+    own = np.flatnonzero(kind == ActionKind.POST)
+    agents, number = views.agents[position[own]], ordinals(position[own], np.zeros(own.size, np.bool_))
+    argues = np.ones(kind.size, np.bool_)
+    if lines:
+        argues[own] = draws.uniform("topical", agents, number) < params.posts_topical
+    text, declared = texts_of(views, draws, params, done, argues)
+    plain = text[own] == NONE
+    if not lines or not plain.any():
+        return text, declared, []
+    used, which = np.unique(draws.integers("everyday", agents[plain], number[plain], len(lines)), return_inverse=True)
+    text[own[plain]] = views.n_texts + which
+    return text, declared, [lines[k] for k in used.tolist()]
+
+
+POLICY = Policy("propensity", Params, decide)

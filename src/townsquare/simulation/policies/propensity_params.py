@@ -1,0 +1,76 @@
+"""Parameters of the policy `propensity`; where each default comes from stands next to it.
+
+*Tuned* means chosen so that a prototype of a public meets published facts about platforms, on these same facts;
+*measured* names a published number; *assumed* is a guess.
+"""
+
+from __future__ import annotations
+
+from townsquare.settings.config import MemberParams, setting
+
+
+class Params(MemberParams):
+    """Settings of the policy `propensity`: what people do with rows that they examine, fitted to feeds."""
+
+    rate: float = setting(
+        0.009, "mean propensity to share a new post (tuned: 0.3 to 1 shares for each 100 views)", ge=0, le=1
+    )
+    person_sd: float = setting(
+        2.0, "sd of the log of a person's lasting propensity to share, mean 1 (tuned: concentration of shares)", ge=0
+    )
+    person_posts: float = setting(
+        0.6, "correlation of the logs of the propensities to share and to post (assumed)", ge=0, le=1
+    )
+    appeal_sd: float = setting(
+        1.8, "sd of the log of a post's lasting appeal, mean 1 (tuned: sizes of cascades, posts never shared)", ge=0
+    )
+    age_hours: float = setting(3.0, "age at which a post begins to lose its shares", gt=0, unit="h")
+    age_power: float = setting(
+        1.1, "power of 1 + age/age_hours by which shares are lost (tuned: half of shares within 5.3 to 5.5 h)", ge=0
+    )
+    ceiling: float = setting(0.2, "largest chance of a share (assumed)", gt=0, le=1)
+    plausibility: float = setting(
+        1.35, "per unit of plausibility (tuned: false posts 0.64 times as often as true ones when people are asked)"
+    )
+    concordance: float = setting(
+        0.8, "per unit of 1 - |S - s|/2 (measured: +0.28 to +0.47 log odds between concordant posts and others)"
+    )
+    taste: float = setting(
+        1.2, "per unit of a reader's taste, on posts whose author is a source of credibility below 0.5 (tuned)", ge=0
+    )
+    label_share: float = setting(
+        0.753, "factor on sharing where a verdict `false` is shown (measured: -24.7 %, 21 experiments)", ge=0
+    )
+    note_share: float = setting(
+        0.54, "factor on sharing where a community note is shown (measured: reposts -45.7 % after a note)", ge=0
+    )
+    likes_per_share: float = setting(6.0, "likes for each share of a person with propensity 1 (assumed)", ge=0)
+    comments_per_share: float = setting(0.1, "comments for each share (assumed)", ge=0)
+    flags: float = setting(0.02, "chance of a flag on a post of plausibility 0 (assumed)", ge=0, le=1)
+    notes: float = setting(0.01, "chance of writing a note on a post of plausibility 0 (assumed)", ge=0, le=1)
+    doubted: float = setting(
+        0.5, "plausibility at and above which nobody flags a post or writes a note on it (assumed)", gt=0, le=1
+    )
+    ratings: float = setting(0.1, "chance of rating a note that is offered (assumed, as in `statistical`)", ge=0, le=1)
+    posts_per_session: float = setting(0.3, "mean number of own posts in a session (tuned: activity)", ge=0, le=4)
+    posts_sd: float = setting(
+        2.3, "sd of the log of a person's lasting propensity to post (tuned: a tenth writes most)", ge=0
+    )
+    posts_topical: float = setting(
+        0.05, "share of own posts that argue for or against a proposition; the others take no stance (assumed)",
+        ge=0, le=1,
+    )  # fmt: skip
+    side: float = setting(
+        1.0, "dependence of an argument's side on the stance S: for with probability (1 + side S)/2 (assumed)",
+        ge=0, le=1,
+    )  # fmt: skip
+    text_width: float = setting(0.3, "scale of |stance of the argument - own stance| in its choice (assumed)", gt=0)
+    helpful_distance: float = setting(
+        1.5, "rating a note helpful: log odds per unit of |S - s| - 1 of the post (assumed, as in `statistical`)"
+    )
+    helpful_doubt: float = setting(
+        4.0, "rating a note helpful: log odds per unit of 0.5 - plausibility (assumed, as in `statistical`)"
+    )
+    helpful_band: float = setting(
+        0.0, "rating a note somewhat helpful: half width in log odds (assumed, as in `statistical`)", ge=0
+    )
