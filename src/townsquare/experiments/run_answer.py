@@ -10,6 +10,7 @@ import polars as pl
 from townsquare.analysis.beliefs import statements
 from townsquare.analysis.causes.mover import largest_change, with_posts
 from townsquare.analysis.contract import Reads, setting
+from townsquare.analysis.facts.check import check_run
 from townsquare.analysis.moderation import moderated, strategy
 from townsquare.analysis.posts import roots
 from townsquare.core.enums import AgentKind
@@ -49,6 +50,8 @@ def _happened(run: Reads, outcome: Mapping[str, float]) -> list[str]:
     who, steps = count(people, "simulated person", "simulated people"), count(max(run.last_step, 0), "step")
     sentences = [f"{who[0].upper()}{who[1:]} read, posted and reacted over {steps}, {how}.", _injected(run)]
     sentences += [_engagement(outcome), _marked(outcome), _moved(run, outcome)]
+    facts = check_run(run) if run.last_step > 0 else None
+    sentences += [f"Published facts: {facts.answer}"] if facts else []
     return [sentence for sentence in sentences if sentence]
 
 

@@ -12,11 +12,15 @@ import pytest
 
 import townsquare as ts
 from raised_errors import raises_error
+from townsquare.analysis.facts.check import check_run
 from townsquare.analysis.facts.measures import BESIDE_NO_NOTES, NAMES, OF_A_SITTING
 from townsquare.analysis.facts.people import smallest_share
 from townsquare.cli import main
 from townsquare.core.errors import DataError, RecordError, SettingError, UnknownName
+from townsquare.experiments.run_answer import answer_run
+from townsquare.pages.report.facts import fact_section
 from townsquare.record.run import Run
+from townsquare.testing.measure_conformance import check_section
 
 HOURLY = {"time.step_minutes": 60, "time.warm_up_hours": 6, "moderation.strategy": "none"}
 OWN = """facts:
@@ -135,6 +139,20 @@ def test_an_own_table_of_facts(run: Run, tmp_path: Path, capsys: pytest.CaptureF
     with raises_error(DataError, where="fact 'mine', measure$", got="re_test", do="'retest'") as raised:
         ts.check_facts(run, facts=path)
     assert raised.value.allowed.split(", ") == list(NAMES)
+
+
+def test_the_report_has_the_answer_where_steps_have_a_length(run: Run, capsys: pytest.CaptureFixture[str]) -> None:
+    report = check_run(run)
+    assert report is not None
+    says = f"Published facts: {report.answer}"
+    assert any(says in line for line in answer_run(run, ts.outcomes(run)).lines)
+    page = ts.report(run, out=run.folder / "page").read_text(encoding="utf-8") if run.folder else ""
+    assert says in page
+    assert page.count('id="facts"') == 1
+    check_section("facts", fact_section)
+    unset = ts.run("health-rumor", agents=20, steps=3, seed=1)
+    assert fact_section(unset) is None
+    assert not any("Published facts" in line for line in answer_run(unset, ts.outcomes(unset)).lines)
 
 
 def test_what_is_no_run_is_refused(run: Run, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -83,6 +83,8 @@ class FactReport:
 
 def _inside(checks: Sequence[FactCheck], what: str) -> str:
     """Return how many are inside and which are not, in words."""
+    if not checks:
+        return "No published fact can be measured."
     out = [check.fact.id for check in checks if not check.inside]
     named = ", ".join(out[:MOST_NAMED]) + (f" and {len(out) - MOST_NAMED} more" if len(out) > MOST_NAMED else "")
     return f"{len(checks) - len(out)} of {len(checks)} {what}" + (f"; not: {named}." if out else ".")
@@ -119,5 +121,6 @@ def check_run(run: Reads) -> FactReport | None:
     """Hold the bundled facts against one run; return None where steps have no length, since facts are about hours."""
     if setting(run, "time", "step_minutes") is None:
         return None
-    facts = read_facts()
-    return check(facts, [readings_of(run, [fact.measure for fact in facts])])
+    facts, cached = read_facts(), read_once(run)
+    readings = cached.once("facts", lambda: readings_of(cached, [fact.measure for fact in facts]))
+    return check(facts, [readings])
