@@ -249,8 +249,9 @@ class SourceClass(Section):
 
     count: int | None = setting(None, "number of sources; unset: those of the scenario", ge=0, le=10_000)
     posts_per_day: float = setting(
-        0.0, "posts of each source; 0: the scenario's posts enter by `injection`", ge=0, le=1000, unit="1/day"
-    )
+        0.0, "posts of each source; 0 in both classes: the scenario's posts enter by `injection`",
+        ge=0, le=1000, unit="1/day",
+    )  # fmt: skip
     topical: Share = setting(1.0, "share of posts about a proposition; the others are everyday news")
     false_share: Share = setting(0.0, "share of false posts among those about a proposition")
     followed: float = setting(0.0, "sources of the class that a person follows on average", ge=0, unit="sources")

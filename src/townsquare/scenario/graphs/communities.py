@@ -111,9 +111,9 @@ def communities_of(n: int, params: CommunityParams, draws: StageDraws, stance: F
 
 def _by_rank(activity: Float) -> Float:
     """Return normal scores of the ranks of activities; equal ones have equal scores."""
-    _, place, many = np.unique(activity, return_inverse=True, return_counts=True)
+    _, level, many = np.unique(activity, return_inverse=True, return_counts=True)
     middle = np.cumsum(many) - many / 2
-    return np.asarray(ndtri(middle[place] / activity.size))
+    return np.asarray(ndtri(middle[level] / activity.size))
 
 
 def wanted(n: int, params: CommunityParams, draws: StageDraws, people: People | None) -> Int64:

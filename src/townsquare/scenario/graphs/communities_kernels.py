@@ -75,9 +75,9 @@ def _seek(
             taken_by[whom[at]] = i
             at = earlier[at]
         low, high = members.start[members.community[i]], members.start[members.community[i] + 1]
-        found = 0
+        sought = 0
         for attempt in range(TRIES * want[i]):
-            if found == want[i]:
+            if sought == want[i]:
                 break
             key = U64(attempt) * U64(8)
             way, u = u01(key2(base, i, key)), u01(key2(base, i, key + U64(1)))
@@ -100,7 +100,7 @@ def _seek(
             head[i] = size
             many[i] += 1
             size += 1
-            found += 1
+            sought += 1
             if u01(key2(base, i, key + U64(4))) >= seek.follow_back:
                 continue
             at = head[j]

@@ -118,14 +118,14 @@ def sides_of(scenario: Scenario, config: Config) -> Float:
     stance, source = scenario.posts.stance[:, 0], scenario.posts.source
     for name in CLASSES:
         rows = rows_of_class(scenario, config, name)
-        own = stance[np.isin(source, rows)]
-        takes = own[np.nan_to_num(own) != 0]
+        of_class = stance[np.isin(source, rows)]
+        takes = of_class[np.nan_to_num(of_class) != 0]
         against = np.mean(takes < 0) if takes.size else np.nan
         keys = np.array([text_key(scenario.sources[row].name) for row in rows], U64)
         u = Draws(config.seed, 0)(Stage.SCENARIO).uniform("side", 0, keys, lasting=True) if rows.size else np.empty(0)
         for row, drawn in zip(rows.tolist(), u.tolist(), strict=True):
-            mine = stance[source == row]
-            known = mine[~np.isnan(mine)]
+            own = stance[source == row]
+            known = own[~np.isnan(own)]
             if known.size and known.mean() != 0:
                 sides[row] = np.sign(known.mean())
             elif not np.isnan(against):

@@ -69,23 +69,23 @@ def _is_everyday(chosen: SourceClass) -> bool:
 
 
 def _with_sources(scenario: Scenario, config: Config) -> Scenario:
-    kept = np.ones(len(scenario.sources), np.bool_)
+    remains = np.ones(len(scenario.sources), np.bool_)
     further: list[Source] = []
     taken = {source.name for source in scenario.sources}
     for name in CLASSES:
         rows, count = rows_of_class(scenario, config, name), class_of(config, name).count
         if count is None:
             continue
-        kept[rows[count:]] = False
+        remains[rows[count:]] = False
         low, high = _range(scenario, config, name)
         for ordinal in range(count - rows.size):
             source = _invented(name, ordinal, low, high, taken)
             taken.add(source.name)
             further.append(source)
-    if kept.all() and not further:
+    if remains.all() and not further:
         return scenario
-    row = np.append(np.where(kept, np.cumsum(kept) - 1, -1), -1).astype(np.int32)  # the last: posts of accounts
-    sources = tuple(source for source, there in zip(scenario.sources, kept.tolist(), strict=True) if there)
+    row = np.append(np.where(remains, np.cumsum(remains) - 1, -1), -1).astype(np.int32)  # the last: posts of accounts
+    sources = tuple(source for source, there in zip(scenario.sources, remains.tolist(), strict=True) if there)
     posts = replace(scenario.posts, source=row[scenario.posts.source])
     return replace(scenario, sources=(*sources, *further), posts=posts)
 
@@ -117,7 +117,7 @@ def _invented(name: str, ordinal: int, low: float, high: float, taken: set[str])
             for part in ("first", "second", name)
         ]
         first, second, form = drawn
-        called = form.format(place=f"{first} {second}")
+        called = form.format(town=f"{first} {second}")
         if called not in taken:
             u = uniform_oracle(U64(text_key("credibility")), number, np.array([text_key(called)], U64))[0]
             return Source(called, round(low + float(u) * (high - low), 3))
