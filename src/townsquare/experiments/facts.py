@@ -6,10 +6,10 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
-from townsquare.analysis.contract import setting
 from townsquare.analysis.facts.check import FactReport, Readings, check, read_once, readings_of
 from townsquare.analysis.facts.measures import BESIDE_ANOTHER_FEED, BESIDE_NO_NOTES, OF_A_SITTING, OF_NOTES
 from townsquare.analysis.facts.table import read_facts
+from townsquare.analysis.moderation import moderated
 from townsquare.core.arguments import checked
 from townsquare.core.errors import RecordError, SettingError
 from townsquare.core.registry import check_known
@@ -17,17 +17,15 @@ from townsquare.experiments.manifest import FILE, Experiment
 from townsquare.experiments.sitting import sitting_readings
 from townsquare.record.run import Run
 
-NOTES = ("community", "hybrid")
-"""Strategies of moderation with community notes."""
-
 
 class _Arm(NamedTuple):
-    """The finished runs of an arm by seed, what varies in it, and its strategy of moderation."""
+    """The finished runs of an arm by seed, what varies in it, and whether its first run has moderation and notes."""
 
     name: str
     changes: dict[str, object]
     runs: dict[int, Run]
-    strategy: str
+    is_moderated: bool
+    has_notes: bool
 
 
 @checked
@@ -72,7 +70,7 @@ def check_facts(
     arms = _arms(experiment)
     chosen = _chosen(arms, arm, experiment)
     readings: list[Readings] = [_readings(run, names) for run in chosen.runs.values()]
-    if chosen.strategy not in NOTES:
+    if not chosen.has_notes:
         readings = [{name: reading for name, reading in each.items() if name not in OF_NOTES} for each in readings]
     readings += _beside(chosen, arms, names)
     return check(listed, readings, len(chosen.runs), chosen.name)
@@ -98,8 +96,8 @@ def _arms(experiment: Experiment) -> list[_Arm]:
         finished = [run for run in experiment.finished if run.arm == arm.name]
         runs = {run.seed: Run.open(experiment.folder / run.folder) for run in finished}
         if runs:
-            strategy = str(setting(next(iter(runs.values())), "moderation", "strategy", default="none"))
-            arms.append(_Arm(arm.name, dict(arm.changes), runs, strategy))
+            first = next(iter(runs.values()))
+            arms.append(_Arm(arm.name, dict(arm.changes), runs, moderated(first), first.table("notes").height > 0))
     if not arms:
         raise RecordError(str(experiment.folder), got="no finished run", do="finish the comparison first")
     return arms
@@ -112,17 +110,15 @@ def _chosen(arms: list[_Arm], name: str | None, experiment: Experiment) -> _Arm:
         if name not in by_name:
             raise RecordError(f"arm {name!r}", got="no finished run", do="finish the comparison first")
         return by_name[name]
-    return next((arm for arm in arms if arm.strategy == "none"), arms[0])
+    return next((arm for arm in arms if not arm.is_moderated), arms[0])
 
 
 def _beside(chosen: _Arm, arms: list[_Arm], names: list[str]) -> Iterator[Readings]:
     """Yield what pairs of runs show: notes beside no moderation, and another feed beside that of the chosen arm."""
 
-    with_notes = chosen if chosen.strategy in NOTES else next((arm for arm in arms if arm.strategy in NOTES), None)
+    with_notes = chosen if chosen.has_notes else next((arm for arm in arms if arm.has_notes), None)
     if with_notes is not None:
-        without = next(
-            (arm for arm in arms if arm.strategy == "none" and _differs(arm, with_notes, "moderation")), None
-        )
+        without = next((arm for arm in arms if not arm.is_moderated and _differs(arm, with_notes, "moderation")), None)
         for seed, run in with_notes.runs.items():
             if with_notes is not chosen:
                 yield readings_of(run, set(names) & OF_NOTES.keys())

@@ -30,10 +30,10 @@ from townsquare.simulation.step import Setup, allowed_kinds, begin
 from townsquare.simulation.views import Views
 from townsquare.simulation.world import World
 
-MOST_PEOPLE, SITTINGS = 2_000, 5
+MOST_PEOPLE, SITTINGS = 2_000, 10
 MOST_STEPS = 1_000
-ENOUGH = 60
-"""Posts of either truth from which sittings draw theirs; posts enter step by step until there are so many."""
+ENOUGH = 30
+"""Posts of either truth from which sittings draw theirs, the newest; posts enter step by step until they are enough."""
 _VISIBLE = [int(kind) for kind in (ActionKind.LIKE, ActionKind.SHARE, ActionKind.COMMENT, ActionKind.ADD_NOTE)]
 
 
@@ -70,8 +70,8 @@ def _none(reading: Reading) -> dict[str, Reading]:
 
 
 def _posts(world: World, truth: Veracity) -> npt.NDArray[np.int64]:
-    """Return the injected posts of one truth that are in the world."""
-    return np.flatnonzero((world.posts["kind"] == PostKind.INJECTED) & (world.posts["veracity"] == truth))
+    """Return the newest injected posts of one truth that are in the world."""
+    return np.flatnonzero((world.posts["kind"] == PostKind.INJECTED) & (world.posts["veracity"] == truth))[-ENOUGH:]
 
 
 @dataclass(frozen=True, slots=True)

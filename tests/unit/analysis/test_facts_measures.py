@@ -78,7 +78,7 @@ def record(seed: int) -> dict[str, Rows]:
                 beliefs.append({"step": step, "agent": agent, "proposition": proposition, "stance": stance})
                 stance = max(-1.0, min(1.0, 0.9 * stance + chance.gauss(0, 0.1)))
     injected = [row["post"] for row in posts if row["kind"] == INJECTED]
-    noted = [{"note": n, "post": chance.choice(injected), "step": 1} for n in range(40)]
+    noted = [{"note": n, "post": chance.choice(injected), "step": 1, "author": n % 30 - 3} for n in range(40)]
     log = []
     for row in noted:
         for kind in chance.sample([LogKind.NOTE_SHOWN, LogKind.NOTE_WITHDRAWN], chance.randint(0, 2)):
@@ -262,11 +262,13 @@ def across(links: set[tuple[int, int]], stance: list[float]) -> float:
 
 def oracle_of_notes(seed: int) -> dict[str, float]:
     tables = record(seed)
-    shown = {row["value"]: row["post"] for row in tables["moderation_log"] if row["kind"] == LogKind.NOTE_SHOWN}
+    by_people = {row["note"] for row in tables["notes"] if row["author"] >= 0}
+    shown_ever = {row["value"]: row["post"] for row in tables["moderation_log"] if row["kind"] == LogKind.NOTE_SHOWN}
+    shown = {note: post for note, post in shown_ever.items() if note in by_people}
     truths = [tables["posts"][post]["veracity"] for post in shown.values()]
     known = [truth for truth in truths if truth != Veracity.UNKNOWN]
     return {
-        "few_notes_are_shown": len(shown) / len(tables["notes"]),
+        "few_notes_are_shown": len(shown) / len(by_people),
         "notes_are_right": fmean(truth == Veracity.FALSE for truth in known),
     }
 

@@ -24,20 +24,30 @@ def _shown(run: Reads) -> pl.DataFrame:
     return by_note.agg(pl.col("step").min()).sort("note")
 
 
+def _by_people(run: Reads) -> pl.DataFrame:
+    """Return notes that people of the run wrote: those of a fact-checking desk are right and shown by its settings."""
+    return run.table("notes").filter(pl.col("author") >= 0).select("note")
+
+
 def notes_are_right(run: Reads) -> Reading:
     """Measure the proportion of shown notes on injected posts of known truth that are on false posts."""
-    known = _shown(run).join(roots(run).select("root", "veracity"), on="root").filter(pl.col("veracity") != "unknown")
+    known = (
+        _shown(run)
+        .join(_by_people(run), on="note")
+        .join(roots(run).select("root", "veracity"), on="root")
+        .filter(pl.col("veracity") != "unknown")
+    )
     if known.height < FEWEST_NOTES:
-        return few(known.height, FEWEST_NOTES, "notes shown on injected posts of known truth")
+        return few(known.height, FEWEST_NOTES, "notes by people shown on injected posts of known truth")
     return Reading(float((known["veracity"] == "false").mean()))  # type: ignore[arg-type]
 
 
 def few_notes_are_shown(run: Reads) -> Reading:
     """Measure the proportion of notes that were ever shown."""
-    written = run.table("notes").height
-    if written < FEWEST_NOTES:
-        return few(written, FEWEST_NOTES, "notes")
-    return Reading(_shown(run)["note"].n_unique() / written)
+    written = _by_people(run)
+    if written.height < FEWEST_NOTES:
+        return few(written.height, FEWEST_NOTES, "notes by people of the run")
+    return Reading(_shown(run).join(written, on="note")["note"].n_unique() / written.height)
 
 
 def note_effect_after(run: Reads, without: Reads) -> Reading:
