@@ -37,7 +37,7 @@ from townsquare.simulation.feed.ranking_view import RankingView
 from townsquare.simulation.world import World
 from townsquare.testing.ranker_conformance import check_ranker
 
-NAMES = ("quiet", "near", "bridging")
+NAMES = ("quiet", "near", "both_sides")
 SMALL = ["health-rumor", "--agents", "60", "--steps", "4", "--seed", "3", "--set", "feed.followed=4"]
 
 
@@ -77,7 +77,7 @@ def command(package: Path, *words: str) -> None:
     subprocess.run([sys.executable, "-m", "townsquare", *words], env={**os.environ, "PYTHONPATH": path}, check=True)
 
 
-@pytest.mark.parametrize("name", ["near", "bridging"])
+@pytest.mark.parametrize("name", ["near", "both_sides"])
 def test_commands_and_the_viewer_use_it(name: str, package: Path, tmp_path: Path) -> None:
     ranker = ["--set", f"feed.ranker={name}"]
     command(package, "run", *SMALL, *ranker, "--out", str(tmp_path / "whole"), "--quiet")
@@ -108,7 +108,7 @@ def test_commands_and_the_viewer_use_it(name: str, package: Path, tmp_path: Path
 
 
 @pytest.mark.usefixtures("package")
-@pytest.mark.parametrize("name", ["near", "bridging"])
+@pytest.mark.parametrize("name", ["near", "both_sides"])
 def test_parts_of_readers_and_threads_change_nothing(name: str, world: World, monkeypatch: pytest.MonkeyPatch) -> None:
     whole = feed_by(world, name)
     monkeypatch.setattr(rank, "PART", 7)
@@ -166,8 +166,8 @@ def test_near_shows_followed_authors_with_stances_like_the_readers_own(world: Wo
 
 
 @pytest.mark.usefixtures("package")
-def test_bridging_shows_what_both_sides_liked(world: World) -> None:
-    bridging, recent = feed_by(world, "bridging"), feed_by(world, "recent")
+def test_both_sides_shows_what_both_sides_liked(world: World) -> None:
+    bridging, recent = feed_by(world, "both_sides"), feed_by(world, "recent")
     likes: dict[int, list[set[int]]] = {}
     view = RankingView(world)
     for kind in (ActionKind.LIKE, ActionKind.SHARE):

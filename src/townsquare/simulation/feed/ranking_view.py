@@ -11,6 +11,7 @@ import numpy.typing as npt
 from townsquare.core.actions import REACTIONS, ActionKind
 from townsquare.core.array_types import Array, Bool, Float, Int32, Int64, read_only
 from townsquare.core.enums import PostKind, PostStatus
+from townsquare.simulation.feed.reaction_kernels import Reactions, count_sides, count_ties
 from townsquare.simulation.world import World
 
 _CLOSE = (ActionKind.LIKE, ActionKind.SHARE, ActionKind.LIKE_COMMENT)
@@ -78,12 +79,30 @@ class RankingView:
         return _find(self._follow_keys, self._pairs(readers, authors))[1]
 
     def ties(self, readers: npt.ArrayLike, authors: npt.ArrayLike) -> Int64:
-        """Return how many roots of its author, comments included, each reader has liked or shared so far, (m,)."""
-        keys, count = self._tie_counts
-        at, known = _find(keys, self._pairs(readers, authors))
-        out = np.zeros(at.shape, np.int64)
-        out[known] = count[at[known]]
+        """Return how many roots of its author, comments included, each reader has liked or shared so far, (m,).
+
+        Quickest where rows of a reader stand together, as in candidates.
+        """
+        reader, author = np.broadcast_arrays(np.asarray(readers, np.int64), np.asarray(authors, np.int64))
+        out = np.zeros(reader.shape, np.int64)
+        bits = sum(REACTIONS[kind] for kind in _CLOSE)
+        count_ties(reader.ravel(), author.ravel(), self._reacted_to, self.posts["author"], bits, out.ravel())
         return out
+
+    @cached_property
+    def reactions_by_side(self) -> Int32:
+        """Likes, and shares twice, of every post by the side of those who did them, (n_posts, 2): against, then for.
+
+        The side is the sign of the current stance toward the first proposition that the post speaks to; a stance of 0
+        is on neither side, and a post without a stance has none.
+        """
+        count, first = self.posts["n_stances"], self.posts["stances"]
+        proposition, speaks = np.full(count.size, -1, np.int64), count > 0
+        proposition[speaks] = self.post_stances["proposition"][first[speaks]]
+        out = np.zeros((count.size, 2), np.int32)
+        like, share = (REACTIONS[kind] for kind in (ActionKind.LIKE, ActionKind.SHARE))
+        count_sides(self._reacted_to, proposition, self.stance, like, share, out)
+        return read_only(out)
 
     @cached_property
     def live_roots(self) -> Int32:
@@ -93,20 +112,21 @@ class RankingView:
         return read_only(np.flatnonzero(is_root & (status == PostStatus.ACTIVE)).astype(np.int32))
 
     @cached_property
+    def _reacted_to(self) -> Reactions:
+        """Reactions by agent; no copy where there is one block of agents."""
+        pairs = self._world.reactions
+        indptr, root, done = pairs.blocks[0] if len(pairs.blocks) == 1 else pairs.whole()
+        return Reactions(read_only(indptr), read_only(root), read_only(done))
+
+    @cached_property
     def _reactions(self) -> tuple[Int32, Int32, Array]:
-        indptr, root, done = self._world.reactions.whole()
+        indptr, root, done = self._reacted_to
         return np.repeat(np.arange(indptr.size - 1, dtype=np.int32), np.diff(indptr)), root, done
 
     @cached_property
     def _follow_keys(self) -> Int64:
         indptr, followed, _ = self.follows
         return self._pairs(np.repeat(np.arange(indptr.size - 1), np.diff(indptr)), followed)
-
-    @cached_property
-    def _tie_counts(self) -> tuple[Int64, Int64]:
-        agent, root = self.reacted(*_CLOSE)
-        keys, count = np.unique(self._pairs(agent, self.posts["author"][root]), return_counts=True)
-        return keys, count
 
     def _pairs(self, readers: npt.ArrayLike, authors: npt.ArrayLike) -> Int64:
         """Return one number a pair of agents."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numba as nb
 import numpy as np
@@ -109,19 +109,24 @@ def count_posts(agents: Array, activity: Array, posting: Array, rate: float, bas
         out[i] = _poisson(rate * posting[i], u01(key2(base, agents[i], U64(0)))) if activity[i] > 0.0 else 0
 
 
-@nb.njit(cache=True, error_model="numpy")
+@nb.njit(inline="always", cache=True, error_model="numpy")
+def _weight(post: Any, age: float, appeal_base: U64, s: Sharing) -> float:
+    log = s.appeal_sd * gauss(appeal_base, 0, post.key) - s.appeal_sd * s.appeal_sd / 2.0
+    log += s.plausibility * (post.doubt - 0.05) - s.age_power * math.log1p(age / s.age_hours)
+    weight = s.rate * math.exp(log)
+    if post.label >> 1 == _FALSE:
+        weight *= s.label_share
+    if post.label & 1:
+        weight *= s.note_share
+    return weight
+
+
+@nb.njit(parallel=True, cache=True, error_model="numpy")
 def weigh(seen: Array, age: Array, appeal_base: U64, s: Sharing) -> Array:
     """Return the factor of each post on sharing that is the same for every reader, (k,); ``age`` (k,) is in hours."""
     out = np.empty(seen.shape[0])
-    for k in range(seen.shape[0]):
-        post = seen[k]
-        log = s.appeal_sd * gauss(appeal_base, 0, post.key) - s.appeal_sd * s.appeal_sd / 2.0
-        log += s.plausibility * (post.doubt - 0.05) - s.age_power * math.log1p(age[k] / s.age_hours)
-        out[k] = s.rate * math.exp(log)
-        if post.label >> 1 == _FALSE:
-            out[k] *= s.label_share
-        if post.label & 1:
-            out[k] *= s.note_share
+    for k in nb.prange(seen.shape[0]):
+        out[k] = _weight(seen[k], age[k], appeal_base, s)
     return out
 
 
