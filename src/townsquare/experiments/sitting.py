@@ -1,12 +1,13 @@
 """A sitting: random posts of a run's scenario, put to the run's own policy for random people of the run.
 
 A survey shows random headlines to random people, whereas people of a run see what they follow. The world is made again
-as it was before the first step; posts enter as in the run; nothing that people do is recorded or shown to others.
+as it was before the first step, and all posts of the run enter it at once, so that none is older than another. Nothing
+that people do is recorded or shown to others.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import numpy.typing as npt
@@ -31,9 +32,6 @@ from townsquare.simulation.views import Views
 from townsquare.simulation.world import World
 
 MOST_PEOPLE, SITTINGS = 2_000, 10
-MOST_STEPS = 1_000
-ENOUGH = 30
-"""Posts of either truth from which sittings draw theirs, the newest; posts enter step by step until they are enough."""
 _VISIBLE = [int(kind) for kind in (ActionKind.LIKE, ActionKind.SHARE, ActionKind.COMMENT, ActionKind.ADD_NOTE)]
 
 
@@ -52,12 +50,9 @@ def sitting_readings(run: Run) -> dict[str, Reading]:
         return _none(missing("the policy asks a language model, and a sitting would make new calls"))
     with threads_for(settings.config.agents):
         setup, world, _ = begin(settings, scenario)
+        at_once = replace(setup.arrivals, step=np.ones_like(setup.arrivals.step))
+        world.append(at_once.arrive(world, Draws(settings.config.seed, 1)(Stage.ARRIVE)))
         by_truth = {truth: _posts(world, truth) for truth in (Veracity.FALSE, Veracity.TRUE)}
-        while min(map(len, by_truth.values())) < ENOUGH and world.step < min(settings.config.steps, MOST_STEPS):
-            draw = Draws(settings.config.seed, world.step + 1)
-            world.append(setup.arrivals.arrive(world, draw(Stage.ARRIVE)))
-            world.finish(world.step + 1, settings.config.feed.seen_cap, draw(Stage.FEED))
-            by_truth = {truth: _posts(world, truth) for truth in by_truth}
         for truth, posts in by_truth.items():
             if posts.size < FALSE_POSTS:
                 return _none(few(posts.size, FALSE_POSTS, f"{truth.name.lower()} posts in the scenario"))
@@ -70,8 +65,8 @@ def _none(reading: Reading) -> dict[str, Reading]:
 
 
 def _posts(world: World, truth: Veracity) -> npt.NDArray[np.int64]:
-    """Return the newest injected posts of one truth that are in the world."""
-    return np.flatnonzero((world.posts["kind"] == PostKind.INJECTED) & (world.posts["veracity"] == truth))[-ENOUGH:]
+    """Return the injected posts of one truth."""
+    return np.flatnonzero((world.posts["kind"] == PostKind.INJECTED) & (world.posts["veracity"] == truth))
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,5 +124,7 @@ class _Probe:
 
 
 def _drawn(random: np.random.Generator, posts: npt.NDArray[np.int64], people: int, n: int) -> npt.NDArray[np.int64]:
-    """Return ``n`` different posts for each person, (people, n)."""
-    return posts[np.argsort(random.random((people, posts.size)), axis=1)[:, :n]]
+    """Return ``n`` different posts for each person, (people, n): a part of one random order of all."""
+    first = random.integers(posts.size, size=(people, 1))
+    drawn: npt.NDArray[np.int64] = random.permutation(posts)[(first + np.arange(n)) % posts.size]
+    return drawn

@@ -24,7 +24,8 @@ SCOPES: dict[str, tuple[str, str]] = {
     "run": ("Facts of a run", "A recorded run shows these."),
     "sitting": (
         "Facts of a sitting",
-        "A survey shows random posts to random people. In a run, people see what they follow.",
+        "A survey shows random posts to random people. In a run, people see what they follow. Rates of sharing in a "
+        "survey are 10 to 100 times those of a platform: a policy set to feeds is outside where a fact depends on them.",
     ),
     "notes": ("Facts of community notes", "A run with community notes shows these."),
     "rule": (
