@@ -25,7 +25,7 @@ SCOPES: dict[str, tuple[str, str]] = {
     "sitting": (
         "Facts of a sitting",
         "A survey shows random posts to random people. In a run, people see what they follow. Rates of sharing in a "
-        "survey are 10 to 100 times those of a platform: a policy set to feeds is outside where a fact depends on them.",
+        "survey are 10 to 100 times those of a platform: a policy set to feeds misses the facts that depend on them.",
     ),
     "notes": ("Facts of community notes", "A run with community notes shows these."),
     "rule": (
