@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
+import polars as pl
 import pytest
 
 from small_worlds import (
@@ -26,6 +27,7 @@ from townsquare.core import registry, schema
 from townsquare.core.actions import ActionKind
 from townsquare.core.draws import U64, Draws, Stage
 from townsquare.core.enums import AgentKind, LogKind, PostKind, Verdict
+from townsquare.scenario.grammar import bundled_grammar
 from townsquare.simulation.change import Change
 from townsquare.simulation.policies import propensity_kernels as kernels
 from townsquare.simulation.policies.propensity import rate_of_posts
@@ -123,7 +125,7 @@ def test_people_write_so_many_posts_on_average_whatever_the_tail() -> None:
     for sd in (0.0, 1.0, 2.3):
         posting, _ = kernels.propensities(agents, (U64(5), U64(6)), sd, 0.0, 0.0)
         out = np.zeros(agents.size, np.int64)
-        kernels.count_posts(agents, ones, posting, rate_of_posts(0.3, sd), U64(9), out)
+        kernels.count_posts(agents, ones, posting, rate_of_posts(0.3, sd, 5), 5, U64(9), out)
         assert out.mean() == pytest.approx(0.3, abs=0.01)
         assert out.max() <= 5
 
@@ -237,6 +239,44 @@ def test_the_choice_on_a_post_is_the_same_in_every_step() -> None:
 # --- what is written ---------------------------------------------------------------------------------------
 
 
+def said(views: Views, chosen: ProposedActions, at: int) -> str:
+    number = int(chosen.text[at])
+    return views.text(number) if number < views.n_texts else chosen.new_texts[number - views.n_texts]
+
+
+def test_without_hedges_and_tails_arguments_are_those_of_the_bank() -> None:
+    views = busy_world(1).views()
+    chosen = decide(views, posts_per_session=3.0, posts_topical=0.5, hedges=0.0, tails=0.0)
+    assert set(chosen.text[chosen.declared[0]].tolist()) <= set(views.bank.text.tolist())
+    assert chosen.declared[0].size > 5
+
+
+def test_a_worded_argument_is_the_claim_of_the_bank() -> None:
+    policy = {"name": "propensity", "posts_per_session": 1.0, "posts_topical": 0.6, "posts_sd": 0.5}
+    run = run_of(settings_of(policy=policy, beliefs="log_odds", steps=4))
+    texts = dict(run.table("texts").select("text", "content").iter_rows())
+    claims = [
+        (texts[text], texts[snippet])
+        for text, snippet in run.table("claims")
+        .filter(pl.col("snippet") >= 0)
+        .filter(pl.col("post") >= 60)
+        .select("text", "snippet")
+        .iter_rows()
+    ]
+    assert any(text != snippet for text, snippet in claims)
+    for text, snippet in claims:
+        assert text in snippet
+    starts = tuple(bundled_grammar().hedges)
+    assert not any(text.startswith(starts) or text.endswith(tuple(bundled_grammar().tails)) for text, _ in claims)
+
+
+def test_no_hedge_or_tail_hides_another() -> None:
+    grammar = bundled_grammar()
+    for parts, inside in ((grammar.hedges, str.startswith), (grammar.tails, str.endswith)):
+        assert not any(inside(one, other) for one in parts for other in parts if one != other)
+        assert len(parts) == len({*parts}) >= 12
+
+
 def test_most_own_posts_are_everyday_lines_and_some_argue() -> None:
     made = busy_world(1)
     views = made.views()
@@ -244,7 +284,13 @@ def test_most_own_posts_are_everyday_lines_and_some_argue() -> None:
     posts = np.flatnonzero(chosen.kind == K.POST)
     argues = np.isin(posts, chosen.declared[0])
     assert argues.mean() == pytest.approx(0.3, abs=0.15)
-    assert set(chosen.text[posts[argues]].tolist()) <= set(views.bank.text.tolist())
+    texts = [said(views, chosen, at) for at in chosen.declared[0].tolist()]
+    bank = [views.text(row) for row in views.bank.text.tolist()]
+    found = [bundled_grammar().argument(text, bank) for text in texts]
+    assert None not in found
+    assert len({*texts}) > len({*found})  # the same argument in other words
+    stances = dict(zip(bank, views.bank.stance.tolist(), strict=True))
+    assert chosen.declared[2].tolist() == [stances[argument] for argument in found if argument]
     plain = chosen.text[posts[~argues]] - views.n_texts
     assert {chosen.new_texts[k] for k in plain.tolist()} <= set(views.bank.everyday)
     assert np.bincount(chosen.agent[posts]).max() > 1

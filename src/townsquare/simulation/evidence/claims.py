@@ -1,7 +1,8 @@
 """Claims, made once a post and never once a reader: what a new post says for or against a proposition, and how well.
 
-A declared stance gives a claim by its sign, in the post's own words; a stance of 0 gives none. Where nothing was
-declared the extractor reads the text. Claims with one text, proposition, polarity and strength are of one kind: agents
+A declared stance gives a claim by its sign, in the post's own words, or in those of the bank's argument that it words
+with a hedge or a tail (:mod:`townsquare.scenario.grammar`); a stance of 0 gives none. Where nothing was declared the
+extractor reads the text. Claims with one text, proposition, polarity and strength are of one kind: agents
 hold the first of them, and near-duplicates are sought among the firsts alone.
 """
 
@@ -30,6 +31,7 @@ from townsquare.core.enums import Scorer
 from townsquare.core.schema import NONE
 from townsquare.models.contract import Asker, bound
 from townsquare.scenario.contents import Arguments, Scenario
+from townsquare.scenario.grammar import bundled_grammar
 from townsquare.settings.resolve import Settings
 from townsquare.simulation.change import NOTHING, Change
 from townsquare.simulation.world import World
@@ -92,7 +94,7 @@ def make(world: World, judges: Judges) -> Change:
     """Return claims of the posts of the step that is being taken, and their near-duplicates among all claims."""
     start = world.step_starts[-1]
     posts = start + np.flatnonzero(world.posts["root"][start:] == np.arange(start, world.posts.n))
-    made = together(_declared(world, posts), _read(world, posts, judges))
+    made = together(_declared(world, posts, judges.topics.bank_text), _read(world, posts, judges))
     if not made.post.size:
         return NOTHING
     return Change(rows_of(world, made, judges, world.text_row, len(world.texts)))
@@ -114,22 +116,39 @@ def of_bank(arguments: Arguments) -> Made:
     )
 
 
-def _declared(world: World, posts: Array) -> Made:
+def _declared(world: World, posts: Array, bank: Sequence[str]) -> Made:
     stances = world.post_stances
     post, row = _stated(world, posts)
     speaks = stances["stance"][row] != 0
     post, row = post[speaks], row[speaks]
-    used, text = np.unique(world.posts["text"][post], return_inverse=True)
+    used, snippet = np.unique(world.posts["text"][post], return_inverse=True)
+    words = [world.texts[k] for k in used.tolist()]
+    says = _arguments(words, bank)
+    text = np.array([says[k] for k in snippet.tolist()], np.int64)
     return Made(
-        words=[world.texts[k] for k in used.tolist()],
+        words=words,
         post=post.astype(np.int64),
         proposition=stances["proposition"][row],
         polarity=np.sign(stances["stance"][row]).astype(np.int8),
         strength=stances["strength"][row],
-        text=text.astype(np.int64),
-        snippet=text.astype(np.int64),
+        text=text,
+        snippet=snippet.astype(np.int64),
         tag=np.full(post.size, NONE, np.int64),
     )
+
+
+def _arguments(words: list[str], bank: Sequence[str]) -> list[int]:
+    """Return where the argument of each text stands in ``words``, to which it is added: itself, where it words none."""
+    grammar, arguments = bundled_grammar(), frozenset(bank)
+    place = {word: k for k, word in enumerate(words)}
+    out = []
+    for k, word in enumerate(list(words)):
+        argument = grammar.argument(word, arguments)
+        if argument is not None and argument not in place:
+            place[argument] = len(words)
+            words.append(argument)
+        out.append(k if argument is None else place[argument])
+    return out
 
 
 def _stated(world: World, posts: Array) -> tuple[Array, Array]:

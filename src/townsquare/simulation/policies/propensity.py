@@ -17,14 +17,14 @@ from functools import lru_cache
 import numpy as np
 import numpy.typing as npt
 
-from townsquare.core.actions import ROW_KINDS, WORDS, ActionKind
+from townsquare.core.actions import ROW_KINDS, SPECS, WORDS, ActionKind
 from townsquare.core.array_types import Array
-from townsquare.core.coded_rows import CodedRows
+from townsquare.core.coded_rows import CodedRows, column_at
 from townsquare.core.draws import StageDraws
 from townsquare.core.schema import NONE
+from townsquare.scenario.grammar import bundled_grammar
 from townsquare.simulation.policies.contract import Policy
 from townsquare.simulation.policies.propensity_kernels import (
-    MOST_POSTS,
     Drawn,
     People,
     Rows,
@@ -100,29 +100,30 @@ def _own_posts(views: Views, draws: StageDraws, params: Params, posting: Array) 
     """Return how many posts each agent writes, (agents,)."""
     out = np.zeros(views.agents.size, np.int64)
     if ActionKind.POST in views.allowed and (views.bank.text.size or views.bank.everyday):
-        rate = rate_of_posts(params.posts_per_session, params.posts_sd)
-        count_posts(views.agents, views.activity, posting, rate, draws.base("post"), out)
+        rate = rate_of_posts(params.posts_per_session, params.posts_sd, params.most_posts)
+        count_posts(views.agents, views.activity, posting, rate, params.most_posts, draws.base("post"), out)
     return out
 
 
 @lru_cache(maxsize=16)
-def rate_of_posts(mean: float, sd: float) -> float:
-    """Return the factor on propensities with which people write ``mean`` posts in a session, each at most 5.
+def rate_of_posts(mean: float, sd: float, most: int) -> float:
+    """Return the factor on propensities with which people write ``mean`` posts in a session, each ``most`` or fewer.
 
     Without the limit it is the mean itself. With it, the most eager write less than they would, and all others more.
 
-    >>> round(rate_of_posts(0.3, 0.0), 3), rate_of_posts(0.3, 2.3) > 0.5
+    >>> round(rate_of_posts(0.3, 0.0, 5), 3), rate_of_posts(0.3, 2.3, 5) > 0.5
     (0.3, True)
     """
     if not mean:
         return 0.0
+    mean = min(mean, 0.9 * most)
     z = np.linspace(-8, 8, 3201)
     density = np.exp(-z * z / 2) / np.exp(-z * z / 2).sum()
 
     def written(log_rate: float) -> float:
         rates = np.exp(log_rate + sd * z - sd * sd / 2)
         chance, below, total = np.exp(-rates), np.exp(-rates), np.zeros(z.size)
-        for n in range(1, MOST_POSTS + 1):
+        for n in range(1, most + 1):
             total += 1 - below
             chance = chance * rates / n
             below = below + chance
@@ -142,7 +143,7 @@ def _texts(
 ) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.float64], list[str]]:
     """Return the texts that are written, rows of the stances that they declare, and texts that are new.
 
-    A share of own posts argues; the others are everyday lines without a stance.
+    A share of own posts argues; the others are everyday lines without a stance. Arguments are worded by the grammar.
     """
     position, _, kind = done
     most = views.settings.post_length
@@ -153,12 +154,39 @@ def _texts(
     if lines:
         argues[own] = draws.uniform("topical", agents, number) < params.posts_topical
     text, declared = texts_of(views, draws, params, done, argues)
+    written: dict[int, str] = {}
     plain = text[own] == NONE
-    if not lines or not plain.any():
-        return text, declared, []
-    used, which = np.unique(draws.integers("everyday", agents[plain], number[plain], len(lines)), return_inverse=True)
-    text[own[plain]] = views.n_texts + which
-    return text, declared, [lines[k] for k in used.tolist()]
+    if lines and plain.any():
+        pick = draws.integers("everyday", agents[plain], number[plain], len(lines))
+        written.update(zip(own[plain].tolist(), [lines[k] for k in pick.tolist()], strict=True))
+    written |= _worded(views, draws, params, done, text, declared[:, 0].astype(np.int64))
+    new = {words: views.n_texts + k for k, words in enumerate(dict.fromkeys(written.values()))}
+    for at, words in written.items():
+        text[at] = new[words]
+    return text, declared, list(new)
+
+
+def _worded(
+    views: Views, draws: StageDraws, params: Params, done: tuple[Array, Array, Array], text: Array, says: Array
+) -> dict[int, str]:
+    """Return the actions of ``says`` whose arguments get a hedge, a tail or both, with their words."""
+    position, row, kind = (column[says] for column in done)
+    on, agents = row >= 0, views.agents[position]
+    keys = ordinals(position, on)
+    keys[on] = views.post("key")[column_at(views.rows, "root", row[on])]
+    grammar = bundled_grammar()
+    picked = []
+    for name, share, n in (("hedge", params.hedges, len(grammar.hedges)), ("tail", params.tails, len(grammar.tails))):
+        pick = draws.integers(name, agents, keys, n)
+        picked.append(np.where(draws.uniform(f"with {name}", agents, keys) < share, pick, NONE).tolist())
+    limits = {kind: getattr(views.settings, SPECS[kind].writes) for kind in (ActionKind.POST, ActionKind.COMMENT)}
+    out = {}
+    for k, at in enumerate(says.tolist()):
+        argument = views.text(int(text[at]))
+        words = grammar.worded(argument, picked[0][k], picked[1][k], limits[ActionKind(kind[k])])
+        if words != argument:
+            out[at] = words
+    return out
 
 
 POLICY = Policy("propensity", Params, decide)

@@ -17,8 +17,6 @@ _GOLDEN = U64(0x9E3779B97F4A7C15)
 _COMMENT_SLOT, _FALSE = int(Slot.COMMENT), int(Verdict.FALSE)
 _LEAST_PERSON = 0.2  # likes spread less over people than shares do: a person's propensity counts as this at least
 _MOST_LIKES = 0.5
-MOST_POSTS = 5
-"""An agent writes at most so many posts in a session."""
 LIKE, SHARE, COMMENT, FLAG, ADD_NOTE, RATE_NOTE = range(6)
 """Positions of kinds in :class:`Drawn`."""
 
@@ -91,11 +89,11 @@ def propensities(
 
 
 @nb.njit(cache=True, error_model="numpy")
-def _poisson(mean: float, u: float) -> int:
-    """Return the quantile ``u`` of a Poisson distribution, at most :data:`MOST_POSTS`."""
+def _poisson(mean: float, u: float, most: int) -> int:
+    """Return the quantile ``u`` of a Poisson distribution, at most ``most``."""
     n, chance = 0, math.exp(-mean)
     below = chance
-    while u >= below and n < MOST_POSTS:
+    while u >= below and n < most:
         n += 1
         chance = chance * mean / n
         below = below + chance
@@ -103,10 +101,11 @@ def _poisson(mean: float, u: float) -> int:
 
 
 @nb.njit(parallel=True, cache=True, error_model="numpy")
-def count_posts(agents: Array, activity: Array, posting: Array, rate: float, base: U64, out: Array) -> None:
-    """Draw how many posts each agent writes: Poisson with mean ``rate * posting``, at most :data:`MOST_POSTS`."""
+def count_posts(agents: Array, activity: Array, posting: Array, rate: float, most: int, base: U64, out: Array) -> None:
+    """Draw how many posts each agent writes: Poisson with mean ``rate * posting``, at most ``most``."""
     for i in nb.prange(agents.shape[0]):
-        out[i] = _poisson(rate * posting[i], u01(key2(base, agents[i], U64(0)))) if activity[i] > 0.0 else 0
+        u = u01(key2(base, agents[i], U64(0)))
+        out[i] = _poisson(rate * posting[i], u, most) if activity[i] > 0.0 else 0
 
 
 @nb.njit(inline="always", cache=True, error_model="numpy")

@@ -56,6 +56,12 @@ class Params(MemberParams):
     posts_sd: float = setting(
         2.3, "sd of the log of a person's lasting propensity to post (tuned: a tenth writes most)", ge=0
     )
+    most_posts: int = setting(
+        5,
+        "most own posts in a session; the mean holds up to 0.9 times this limit (assumed)",
+        ge=1,
+        le=100,
+    )
     posts_topical: float = setting(
         0.05, "share of own posts that argue for or against a proposition; the others take no stance (assumed)",
         ge=0, le=1,
@@ -65,6 +71,8 @@ class Params(MemberParams):
         ge=0, le=1,
     )  # fmt: skip
     text_width: float = setting(0.3, "scale of |stance of the argument - own stance| in its choice (assumed)", gt=0)
+    hedges: float = setting(0.6, "share of written arguments that open with a hedge (assumed)", ge=0, le=1)
+    tails: float = setting(0.5, "share of written arguments that end with a source or anecdote (assumed)", ge=0, le=1)
     helpful_distance: float = setting(
         1.5, "rating a note helpful: log odds per unit of |S - s| - 1 of the post (assumed, as in `statistical`)"
     )
