@@ -140,14 +140,14 @@ def _declared(world: World, posts: Array, bank: Sequence[str]) -> Made:
 def _arguments(words: list[str], bank: Sequence[str]) -> list[int]:
     """Return where the argument of each text stands in ``words``, to which it is added: itself, where it words none."""
     grammar, arguments = bundled_grammar(), frozenset(bank)
-    place = {word: k for k, word in enumerate(words)}
+    position_of = {word: k for k, word in enumerate(words)}
     out = []
     for k, word in enumerate(list(words)):
         argument = grammar.argument(word, arguments)
-        if argument is not None and argument not in place:
-            place[argument] = len(words)
+        if argument is not None and argument not in position_of:
+            position_of[argument] = len(words)
             words.append(argument)
-        out.append(k if argument is None else place[argument])
+        out.append(k if argument is None else position_of[argument])
     return out
 
 
