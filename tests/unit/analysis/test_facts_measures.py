@@ -16,7 +16,7 @@ import pytest
 from handwritten_runs import FrameRun, settings
 from townsquare.analysis.contract import CachedRun
 from townsquare.analysis.facts.check import check, check_run, readings_of
-from townsquare.analysis.facts.contract import Reading, window_of
+from townsquare.analysis.facts.contract import Reading, change, window_of
 from townsquare.analysis.facts.measures import BESIDE_ANOTHER_FEED, BESIDE_NO_NOTES, OF_A_RUN, OF_NOTES
 from townsquare.analysis.facts.sitting import Sitting, readings_of_sittings
 from townsquare.analysis.facts.table import read_facts
@@ -403,3 +403,17 @@ def test_the_answer_counts_what_is_measured_and_not_from_memory() -> None:
     assert retest.low < 0.9 < 0.94 < retest.high
     assert (by_id["reciprocity"].scored, by_id["reciprocity"].inside) == (False, True)
     assert (by_id["supersharers"].inside, by_id["supersharers"].measured) == (None, False)
+
+
+def test_counts_of_changes_are_added_up_over_runs() -> None:
+    (fact,) = (fact for fact in read_facts() if fact.id == "note_effect_after")
+    counts = [(4.0, 9.0), (3.0, 8.0), (6.0, 11.0)]
+    pairs = [change(*pair, "shares of noted posts") for pair in counts]
+    assert not any(reading.measured for reading in pairs)
+    (pooled,) = check([fact], [{fact.measure: reading} for reading in pairs], runs=3).checks
+    left = [(13 - a) / (28 - b) - 1 for a, b in counts]
+    half = 4.302652729911275 * math.sqrt(2 / 3 * sum((value - fmean(left)) ** 2 for value in left))
+    assert (pooled.value, pooled.runs) == (pytest.approx(13 / 28 - 1), 3)
+    assert (pooled.low, pooled.high) == (pytest.approx(pooled.value - half), pytest.approx(pooled.value + half))
+    (too_few,) = check([fact], [{fact.measure: reading} for reading in pairs[:2]], runs=2).checks
+    assert too_few.reason == "too few shares of noted posts: 9, and 20 are needed; 2 runs together have 17"

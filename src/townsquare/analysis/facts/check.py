@@ -6,9 +6,11 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
+import numpy as np
+
 from townsquare.analysis import statistics
 from townsquare.analysis.contract import CachedRun, Reads, setting
-from townsquare.analysis.facts.contract import Reading
+from townsquare.analysis.facts.contract import FEWEST_COUNTED, Reading
 from townsquare.analysis.facts.measures import OF_A_RUN, OF_NOTES
 from townsquare.analysis.facts.table import Fact, read_facts
 
@@ -109,12 +111,30 @@ def check(facts: Iterable[Fact], readings: Sequence[Readings], runs: int = 1, ar
 def _check(fact: Fact, runs: Sequence[Readings]) -> FactCheck:
     readings = [run[fact.measure] for run in runs if fact.measure in run]
     shown = [reading for reading in readings if reading.measured]
+    counted = [reading for reading in readings if math.isfinite(reading.counts[1])]
+    if len(counted) > 1:
+        return _pooled(fact, counted)
     if not shown:
         return FactCheck(fact, measured=False, reason=readings[0].reason if readings else fact.reason)
     estimate = statistics.mean([reading.value for reading in shown])
     names = dict.fromkeys(name for reading in shown for name in reading.also)
     also = {name: statistics.mean([each.also[name] for each in shown if name in each.also]).value for name in names}
     return FactCheck(fact, True, *estimate, runs=len(shown), also=also)
+
+
+def _pooled(fact: Fact, readings: Sequence[Reading]) -> FactCheck:
+    """Return a relative change of counts added up over runs, with an interval by leaving out each run in turn."""
+    counts = np.array([reading.counts for reading in readings])
+    total, n = counts.sum(axis=0), len(readings)
+    if total[1] < FEWEST_COUNTED:
+        return FactCheck(fact, measured=False, reason=f"{readings[0].reason}; {n} runs together have {total[1]:,.0f}")
+    value = float(total[0] / total[1] - 1)
+    others = total - counts
+    if not (others[:, 1] > 0).all():
+        return FactCheck(fact, True, value, runs=n)
+    without_each = others[:, 0] / others[:, 1] - 1
+    half = float(statistics.student(n - 1) * np.sqrt((n - 1) * np.var(without_each)))
+    return FactCheck(fact, True, value, value - half, value + half, runs=n)
 
 
 def check_run(run: Reads) -> FactReport | None:

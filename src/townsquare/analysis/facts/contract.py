@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
 from townsquare.analysis.contract import Reads, setting
@@ -12,6 +12,8 @@ from townsquare.analysis.contract import Reads, setting
 NO_HOURS = "steps have no length: set time.step_minutes"
 FOLLOWED_HOURS = 48
 """Hours for which a post is followed."""
+FEWEST_COUNTED = 20
+"""Counts without that a relative change needs, over all runs."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,11 +28,14 @@ class Reading:
         Further readings by name, shown and not scored.
     reason : str
         Why there is no value, in plain words.
+    counts : (float, float)
+        Of a relative change: the counts with and without, which are added up over runs, as one run has few; else NaN.
     """
 
     value: float = math.nan
     also: Mapping[str, float] = field(default_factory=dict)
     reason: str = ""
+    counts: tuple[float, float] = (math.nan, math.nan)
 
     @property
     def measured(self) -> bool:
@@ -50,6 +55,17 @@ def few(n: int, least: int, what: str) -> Reading:
     'too few cascades of at least 10 posts: 2, and 5 are needed'
     """
     return missing(f"too few {what}: {n:,}, and {least:,} are needed")
+
+
+def change(with_it: float, without: float, what: str) -> Reading:
+    """Return a relative change; a reading without a value, but with its counts, where there are too few.
+
+    >>> change(30, 60, "shares").value
+    -0.5
+    """
+    if without < FEWEST_COUNTED:
+        return replace(few(int(without), FEWEST_COUNTED, what), counts=(with_it, without))
+    return Reading(with_it / without - 1, counts=(with_it, without))
 
 
 class Window(NamedTuple):

@@ -8,13 +8,12 @@ import numpy as np
 import polars as pl
 
 from townsquare.analysis.contract import Reads, row_count
-from townsquare.analysis.facts.contract import FOLLOWED_HOURS, NO_HOURS, Reading, few, missing, window_of
+from townsquare.analysis.facts.contract import FOLLOWED_HOURS, NO_HOURS, Reading, change, few, missing, window_of
 from townsquare.analysis.facts.people import FEWEST_PEOPLE, moves_of
 from townsquare.analysis.posts import roots
 from townsquare.core.enums import LogKind, PostKind
 
-FEWEST_NOTES, FEWEST_SHARES = 5, 20
-"""Notes, and shares in the run without moderation, that a measure needs."""
+FEWEST_NOTES = 5
 
 
 def _shown(run: Reads) -> pl.DataFrame:
@@ -72,9 +71,7 @@ def _change(run: Reads, without: Reads, counted: pl.Expr) -> Reading:
         at = paired.table("posts").filter(pl.col("kind") == PostKind.SHARE).select("root", at="step")
         of_noted = at.join(_keys(paired), on="root").join(noted, on="key").filter(counted)
         shares.append(of_noted.select(row_count("n")).item())
-    if shares[1] < FEWEST_SHARES:
-        return few(shares[1], FEWEST_SHARES, "shares of posts with a note, in the run without moderation")
-    return Reading(shares[0] / shares[1] - 1)
+    return change(shares[0], shares[1], "shares of posts with a note, in the run without moderation")
 
 
 def _keys(run: Reads) -> pl.DataFrame:
