@@ -115,8 +115,8 @@ def labels(run: Reads) -> pl.DataFrame:
     ):
         frame = frame.join(steps, on="root", how="left")
     label = pl.min_horizontal("false_verdict_step", "note_step").alias("label_step")
-    found = (pl.col(name).is_not_null() for name in ("note_step", "false_verdict_step", "downrank_step"))
-    positive = pl.any_horizontal(found).alias("positive")
+    acted = (pl.col(name).is_not_null() for name in ("note_step", "false_verdict_step", "downrank_step"))
+    positive = pl.any_horizontal(acted).alias("positive")
     events = "verdict_step", "false_verdict_step", "note_step", label, "takedown_step", "downrank_step"
     return frame.select("root", "step", "veracity", *events, positive).sort("root")
 

@@ -20,11 +20,11 @@ def by_walks(world: World, options: FeedOptions, draw: StageDraws) -> Retrieved:
     indptr, followed, _ = world.follows.whole()
     columns = (posts[name] for name in ("root", "author", "step", "status"))
     network = Network(indptr, followed, world.newest, world.n_rows, *columns)
-    found, counts = np.empty((agents.size, settings.walks), np.int32), np.empty(agents.size, np.int64)
-    walk(agents, network, options.oldest(world.step + 1, settings.window_hours), draw.base("walk"), found, counts)
+    roots, counts = np.empty((agents.size, settings.walks), np.int32), np.empty(agents.size, np.int64)
+    walk(agents, network, options.oldest(world.step + 1, settings.window_hours), draw.base("walk"), roots, counts)
     indptr = np.zeros(agents.size + 1, np.int64)
     np.cumsum(counts, out=indptr[1:])
-    return Retrieved(indptr, found[np.arange(settings.walks) < counts[:, None]])
+    return Retrieved(indptr, roots[np.arange(settings.walks) < counts[:, None]])
 
 
 class Network(NamedTuple):
@@ -53,7 +53,7 @@ def _step_to(bits: U64, first: int, stop: int) -> int:
 
 @nb.njit(cache=True)
 def _walk_from(agent: int, network: Network, oldest: int, start: U64, out: Array) -> int:
-    """Write the roots found by walks from one agent into ``out``, ascending and each once; return how many.
+    """Write the roots roots by walks from one agent into ``out``, ascending and each once; return how many.
 
     A walk goes to a random followed account and to a random account followed by that one, and takes its newest or
     second newest row with equal probability, if the row is of step ``oldest`` or later and its root is not taken down.
