@@ -120,7 +120,7 @@ def list_scenarios() -> list[ScenarioLine]:
     """Return the bundled scenarios, by name.
 
     >>> [line.name for line in list_scenarios()]
-    ['compulsory-voting', 'health-rumor']
+    ['compulsory-voting', 'health-rumor', 'marlow-bay']
     """
     loaded = [load_scenario(name) for name in _bundled_names()]
     return [ScenarioLine(item.name, item.title, len(item.posts), len(item.propositions)) for item in loaded]
