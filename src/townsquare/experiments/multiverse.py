@@ -47,7 +47,7 @@ def choices_for(layers: Sequence[Layer]) -> dict[str, list[Any]]:
     - belief rules that count in the same unit, are moved by something, and have other parameters than those before;
     - rankers;
     - policies that ask no language model and have the same parameters, or some of them;
-    - scorers of stances, and half the rate of activation.
+    - scorers of stances, and half the rate of activation, or half the sessions a day where steps have a length.
 
     Left out are values that these settings do not allow, choices with one value, and all about beliefs in a scenario
     without propositions.
@@ -63,8 +63,12 @@ def choices_for(layers: Sequence[Layer]) -> dict[str, list[Any]]:
         The layers by themselves cannot be resolved.
     """
     base = resolve_with_scenario(*layers)
-    rates = [base.config.activation.rate, base.config.activation.rate / 2]
-    choices: dict[str, list[Any]] = {"feed.ranker": _members("ranker", base), "activation.rate": rates}
+    rate = "rate" if base.config.time.step_minutes is None else "sessions_per_day"
+    usual = getattr(base.config.activation, rate)
+    choices: dict[str, list[Any]] = {
+        "feed.ranker": _members("ranker", base),
+        f"activation.{rate}": [usual, usual / 2],
+    }
     choices["policy.name"] = [name for name in _members("policy", base) if _has_same_rates(name, base)]
     if load_scenario(base.config.scenario).propositions:
         scorer = base.config.beliefs.stance_scorer

@@ -53,10 +53,10 @@ def test_a_step_that_comes_out_otherwise_is_refused_and_shown(kind: str, tmp_pat
     record(recorder, STEPS[:3], close="stopped", bulky=kind == "parquet")
     rows = {name: STEPS[1].get(name) for name in STEPS[1].tables()}
     agents = rows["exposures"]["agent"].copy()  # type: ignore[union-attr]
-    agents[1] += 1
+    agents[0] += 1
     other = Batches(1)
     other.add(rows | {"exposures": {**rows["exposures"], "agent": agents}})
-    said = rf"step 1.*hash.*first difference: exposures, row 1 of the step, agent: .* now {agents[1]}"
+    said = rf"step 1.*hash.*first difference: exposures, row 0 of the step, agent: .* now {agents[0]}"
     with pytest.raises(HashMismatch, match=said):
         record(recorder, [STEPS[0], other], close=None, bulky=kind == "parquet")
     recorder.close("stopped")
