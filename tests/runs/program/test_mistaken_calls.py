@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -163,7 +164,11 @@ CALLS: dict[str, tuple[list[Any], Callable[[Made, Any], object]]] = {
     "resolve_for(sets)": (["a=3", ["a"], 3, {"agnts": 3}], lambda made, x: ts.resolve_for("synthetic:20", sets=x)),
     "load_scenario": (["nowhere", "", "synthetic:x", "gone.yaml"], lambda made, x: ts.load_scenario(x)),
 }
-CASES = [pytest.param(call, x, id=f"{name} {x!r:.40}") for name, (wrong, call) in CALLS.items() for x in wrong]
+CASES = [
+    pytest.param(call, x, id=f"{name} {re.sub(' at 0x.*', '', repr(x)):.40}")  # every process names a case alike
+    for name, (wrong, call) in CALLS.items()
+    for x in wrong
+]
 
 
 def test_there_are_enough() -> None:
