@@ -87,7 +87,7 @@ class _Probe:
         both = np.concatenate([false, true], axis=1)
         mixed = random.permuted(np.tile(np.arange(both.shape[1]), (people.size, 1)), axis=1)
         shared = np.empty(both.shape, np.bool_)
-        done = self._done(people, np.take_along_axis(both, mixed, axis=1), 2 * number, [int(ActionKind.SHARE)])
+        done = self._done(people, np.take_along_axis(both, mixed, axis=1), 2 * number, [int(ActionKind.SHARE)], True)
         np.put_along_axis(shared, mixed, done, axis=1)
         pool = np.r_[self.false, self.true]
         feed = _drawn(random, pool, people.size, min(FEED, pool.size))
@@ -96,12 +96,19 @@ class _Probe:
         part = np.s_[:, :FALSE_POSTS], np.s_[:, FALSE_POSTS:]
         return Sitting(shared[part[0]], shared[part[1]], sides[part[0]], sides[part[1]], np.any(acted, axis=1))
 
-    def _done(self, people: npt.NDArray[np.int32], posts: npt.NDArray[np.int64], draw: int, kinds: list[int]) -> Bool:
-        """Return whether each person did anything of these kinds to each of the posts shown to it."""
+    def _done(
+        self,
+        people: npt.NDArray[np.int32],
+        posts: npt.NDArray[np.int64],
+        draw: int,
+        kinds: list[int],
+        asked: bool = False,
+    ) -> Bool:
+        """Return whether each person did anything of these kinds to each post shown to it, asked about it or not."""
         settings = self.setup.settings
-        feed = fixed_feed(self.world, people, posts)
+        feed, context = fixed_feed(self.world, people, posts), replace(self.setup.context, asked=asked)
         allowed = allowed_kinds(settings, 1)
-        views = Views(self.world, feed, allowed, self.setup.bank, settings.config.actions, self.setup.context)
+        views = Views(self.world, feed, allowed, self.setup.bank, settings.config.actions, context)
         # Draws of steps that the run never takes: sittings are independent of the run and of each other.
         chosen = self.setup.policy.decide(
             views, Draws(settings.config.seed, settings.config.steps + draw)(Stage.POLICY)

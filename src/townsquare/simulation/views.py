@@ -54,7 +54,7 @@ class PromptContext:
     """The context of prompts: propositions by name and in words, and settings of memory and model.
 
     ``show_flags`` says whether the number of flags is shown with a row; ``step_hours`` is the length of a step, 1 where
-    a step has no length.
+    a step has no length; ``asked`` says whether people are asked about each row, as in a survey.
     """
 
     names: tuple[str, ...] = ()
@@ -63,6 +63,7 @@ class PromptContext:
     model: ModelSettings = field(default_factory=ModelSettings)
     show_flags: bool = False
     step_hours: float = 1.0
+    asked: bool = False
 
 
 class Views:

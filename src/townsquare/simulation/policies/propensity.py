@@ -47,7 +47,7 @@ _LOW = 0.5
 
 def decide(views: Views, draws: StageDraws, params: Params) -> ProposedActions:
     """Propose what every agent does: its posts first, then row by row, kinds in the order of ``ROW_KINDS``."""
-    shown, posts, settings = CodedRows.of(views.rows), _posts(views), _sharing(params)
+    shown, posts, settings = CodedRows.of(views.rows), _posts(views), _sharing(params, views.context.asked)
     root = shown.per_root["root"]
     seen = read(posts, root, *(shown.per_root[name] for name in ("likes", "verdict", "note")))
     age = (views.step - views.post("step")[root]) * views.context.step_hours
@@ -82,8 +82,10 @@ def _posts(views: Views) -> Posts:
 
 
 @lru_cache(maxsize=16)
-def _sharing(params: Params) -> Sharing:
-    return Sharing(*(float(getattr(params, name)) for name in Sharing._fields))
+def _sharing(params: Params, asked: bool) -> Sharing:
+    """Return the settings of the chances; of people who are asked, the share is a matter of odds without a ceiling."""
+    chosen = Sharing(*(float(getattr(params, name)) for name in Sharing._fields))
+    return chosen._replace(rate=chosen.rate * params.asked, ceiling=1.0) if asked else chosen
 
 
 def _drawn(views: Views, draws: StageDraws) -> Drawn:
