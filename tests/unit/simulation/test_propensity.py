@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import math
 from dataclasses import replace
 from typing import Any
@@ -25,6 +26,7 @@ from small_worlds import (
 from townsquare.beliefs.contract import BeliefState
 from townsquare.core import registry, schema
 from townsquare.core.actions import ActionKind
+from townsquare.core.coded_rows import column_at
 from townsquare.core.draws import U64, Draws, Stage
 from townsquare.core.enums import AgentKind, LogKind, PostKind, Verdict
 from townsquare.scenario.grammar import bundled_grammar
@@ -79,7 +81,7 @@ def plain_chances(settings: dict[str, float], **row: float) -> dict[str, float]:
     share = q / (1 + q / s["ceiling"])
     doubt = max(0.0, 1 - row["p"] / s["doubted"])
     return {
-        "like": min(0.5, s["likes_per_share"] * share / max(0.2, row["person"])), "share": share,
+        "like": min(0.5, s["likes_per_share"] * share / max(0.05, row["person"])), "share": share,
         "comment": min(1.0, s["comments_per_share"] * share), "flag": s["flags"] * doubt,
         "add_note": s["notes"] * doubt, "rate_note": s["ratings"],
     }  # fmt: skip
@@ -311,3 +313,21 @@ def test_it_lives_in_a_mix_and_after_an_event() -> None:
     for run in (mixed, later):
         kinds = run.table("posts")["kind"].to_numpy()
         assert (kinds == PostKind.ORIGINAL).any()
+
+
+def test_people_who_are_asked_share_more_and_judge_posts_of_nearly_equal_appeal() -> None:
+    world = crowd(400)
+    for number in range(20):
+        post(world, 1, kind=PostKind.INJECTED, key=100 + number)
+    views = views_of(world, feed_of(world, comments=0))
+    views_of_asked = copy.copy(views)
+    views_of_asked.context = replace(views.context, asked=True)
+
+    def rates(of: Views) -> np.ndarray:
+        done = decide(of, **MANY | {"rate": 0.01, "appeal_sd": 1.8, "asked": 30.0})
+        shared = column_at(of.rows, "root", done.row[done.kind == K.SHARE])
+        return np.bincount(shared, minlength=20) / 401
+
+    in_feeds, asked = rates(views), rates(views_of_asked)
+    assert 0 < in_feeds.mean() < 0.05 < 0.08 < asked.mean() < 0.3
+    assert asked.std() / asked.mean() < 0.5 < in_feeds.std() / in_feeds.mean()

@@ -85,7 +85,9 @@ def _posts(views: Views) -> Posts:
 def _sharing(params: Params, asked: bool) -> Sharing:
     """Return the settings of the chances; of people who are asked, the share is a matter of odds without a ceiling."""
     chosen = Sharing(*(float(getattr(params, name)) for name in Sharing._fields))
-    return chosen._replace(rate=chosen.rate * params.asked, ceiling=1.0) if asked else chosen
+    if not asked:
+        return chosen
+    return chosen._replace(rate=chosen.rate * params.asked, ceiling=1.0, appeal_sd=params.asked_appeal_sd)
 
 
 def _drawn(views: Views, draws: StageDraws) -> Drawn:

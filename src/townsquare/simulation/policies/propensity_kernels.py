@@ -15,7 +15,7 @@ from townsquare.simulation.policies.reading_kernels import Posts, Readers, stanc
 
 _GOLDEN = U64(0x9E3779B97F4A7C15)
 _COMMENT_SLOT, _FALSE = int(Slot.COMMENT), int(Verdict.FALSE)
-_LEAST_PERSON = 0.2  # likes spread less over people than shares do: a person's propensity counts as this at least
+_LEAST_PERSON = 0.05  # likes spread less over people than shares do: a person's propensity counts as this at least
 _MOST_LIKES = 0.5
 LIKE, SHARE, COMMENT, FLAG, ADD_NOTE, RATE_NOTE = range(6)
 """Positions of kinds in :class:`Drawn`."""
