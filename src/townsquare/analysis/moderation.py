@@ -38,6 +38,8 @@ EVENTS = (
 def strategies(run: Reads) -> list[str]:
     """Name of the moderation strategy; where events switch it, all in their order."""
     names = [str(setting(run, "moderation", "strategy", default="none"))]
+    if names == ["desk"] and setting(run, "moderation", "response") == "none":
+        names = ["none"]
     events = setting(run, "events", default=())
     for event in sorted(events, key=lambda event: int(event["step"])):
         given = event.get("set") or {}

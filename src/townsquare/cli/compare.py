@@ -226,6 +226,7 @@ def _show(
         "primary": experiment.primary,
         "runs": [picked(run, "arm", "seed", "state", "error", "folder") for run in experiment.runs],
         "outcomes": experiment.outcomes,
+        "exposed": made.exposed if made else [],
         "paired": experiment.paired() if experiment.finished else [],
     }
     if shown.is_told(location.shown(), facts):

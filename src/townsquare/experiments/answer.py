@@ -21,6 +21,7 @@ from townsquare.core.errors import TownsquareError
 from townsquare.core.words import count, listed, number, printable, significant
 from townsquare.experiments.arms import STRATEGIES, labels
 from townsquare.experiments.cautions import misleading, of_moderation
+from townsquare.experiments.exposed import TABLE, exposed_effects, exposed_sentences
 from townsquare.experiments.manifest import Experiment
 from townsquare.experiments.paired import beside_baseline, paired
 from townsquare.experiments.primary import check_outcome, suggested
@@ -75,6 +76,9 @@ class Answer:
         among outcomes of the same role), ``pairs``, ``verdict`` (``better``, ``worse``, ``higher``, ``lower``, ``no
         detectable effect``, ``not after correction``: p < 0.05 but not with Holm's correction, ``no interval``).
         The primary outcome comes first, then others by size of the effect over the width of its interval.
+    exposed : DataFrame
+        Effects on the beliefs of those who see most false posts:
+        :func:`~townsquare.experiments.exposed.exposed_effects`.
     """
 
     title: str
@@ -85,6 +89,7 @@ class Answer:
     primary: str = ""
     baseline: str = ""
     effects: pl.DataFrame = field(default_factory=lambda: pl.DataFrame(schema=_EFFECTS))
+    exposed: pl.DataFrame = field(default_factory=lambda: pl.DataFrame(schema=TABLE))
 
     @property
     def lines(self) -> list[str]:
@@ -131,16 +136,20 @@ def answer(experiment: Experiment, outcome: str | None = None) -> Answer:
     asked = f"{varied} compared with {base}, {seeds} per arm" if len(experiment.arms) > 1 else f"one arm, {seeds}"
     question = f"{asked}. Primary outcome: {as_noun(what.title, primary)}{better}."
     mean = frame.select(pl.col(primary).fill_nan(None).mean()).item()
+    exposed = exposed_effects(runs, experiment.baseline)
     alone = f"Nothing is compared. Mean of {seeds}: {significant(mean)} {what.unit}."
     return Answer(
         title_of(first),
         question,
-        (*_primary(made), *_beliefs(made, base), *_secondary(made)) if len(experiment.arms) > 1 else (alone,),
+        (*_primary(made), *_beliefs(made, base), *exposed_sentences(exposed, short, by_name), *_secondary(made))
+        if len(experiment.arms) > 1
+        else (alone,),
         _mover_lines(_mover(runs), short),
         tuple(_cautions(experiment, runs, short)),
         primary,
         base,
         made,
+        exposed,
     )
 
 

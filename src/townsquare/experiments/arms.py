@@ -103,7 +103,8 @@ def labels(arms: Sequence[Arm]) -> dict[str, str]:
 
 def _in_words(key: str, value: Any) -> str:
     if isinstance(value, str) and value:
-        return STRATEGIES.get(value, value) if key == "moderation.strategy" else value
+        moderates = key == "moderation.strategy" or (key == "moderation.response" and value == "none")
+        return STRATEGIES.get(value, value) if moderates else value
     return f"{key.rpartition('.')[2]}={shown(value)}"
 
 

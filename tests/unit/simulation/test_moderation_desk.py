@@ -119,6 +119,14 @@ def test_a_step_of_a_quarter_of_an_hour_has_four_times_as_many_steps_of_delay() 
 SURE = {"caught": 1.0, "delay_sd": 0.0, "delay_median": 0.5}
 
 
+def test_without_a_response_rulings_leave_no_trace() -> None:
+    world = busy()
+    for _ in range(40):
+        rows = desk(response="none").review(world, draws_of(world, Stage.MODERATE), True).rows
+        assert rows == {}
+        world.append(Change(rows))
+
+
 def one_ruling(response: str, takedown: bool = True, context: ReviewContext | None = None) -> tuple[World, int]:
     world = town(6, 1)
     follow(world, (0, 1))

@@ -36,10 +36,10 @@ NOTE = "A fact check found the central claim of this post false."
 class Params(MemberParams):
     """Settings of the strategy `desk`."""
 
-    response: Literal["label", "note", "takedown", "downrank"] = setting(
+    response: Literal["none", "label", "note", "takedown", "downrank"] = setting(
         "label",
-        "what follows a ruling: the verdict is shown, a note is shown, the post is taken down, or feeds put it lower "
-        "and show nothing",
+        "what follows a ruling: nothing, the verdict is shown, a note is shown, the post is taken down, or feeds put "
+        "it lower and show nothing",
     )
     caught: float = setting(0.6, "probability that a false post is ruled on at all (assumed)", ge=0, le=1)
     false_alarms: float = setting(0.0, "probability that a true post is ruled false (assumed)", ge=0, le=1)
@@ -67,7 +67,7 @@ def review(world: World, draws: StageDraws, params: Params, takedown: bool, *, c
     A post that is down, or that has been ruled on, is not ruled on again.
     """
     posts = _due(world, draws, params, context.step_hours)
-    if not posts.size:
+    if not posts.size or params.response == "none":
         return NOTHING
     if params.response == "note":
         return Change(_noted(world, draws, posts, context))

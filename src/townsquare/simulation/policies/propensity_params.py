@@ -46,7 +46,7 @@ class Params(MemberParams):
     )
     concordance: float = setting(
         2.5,
-        "per unit of 1 - |S - s|/2 (tuned: +0.37 to +1.13 log odds between concordant posts and others in four surveys)",
+        "per unit of 1 - |S - s|/2 (tuned: +0.37 to +1.13 log odds for concordant posts in four surveys)",
     )
     taste: float = setting(
         1.2, "per unit of a reader's taste, on posts whose author is a source of credibility below 0.5 (tuned)", ge=0

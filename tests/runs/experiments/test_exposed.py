@@ -1,0 +1,62 @@
+"""Effects on the beliefs of those who see most false posts, against plain Python on recorded runs."""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+from statistics import mean, stdev
+
+import polars as pl
+import pytest
+
+import townsquare as ts
+from townsquare.experiments.exposed import GROUPS, exposed_effects, exposed_sentences
+
+SETTINGS = {"moderation.strategy": "desk", "moderation.caught": 1.0, "moderation.delay_median": 0.5}
+
+
+@pytest.fixture(scope="module")
+def runs(tmp_path_factory: pytest.TempPathFactory) -> dict[tuple[str, int], ts.Run]:
+    folder = tmp_path_factory.mktemp("exposed")
+    return {
+        (arm, seed): ts.run(
+            "marlow-bay", seed=seed, agents=300, steps=40, out=folder / f"{arm}{seed}",
+            settings={**SETTINGS, "moderation.response": arm},
+        )
+        for arm in ("none", "takedown")
+        for seed in (1, 2)
+    }  # fmt: skip
+
+
+def test_the_most_exposed_are_those_of_the_baseline(runs: dict[tuple[str, int], ts.Run]) -> None:
+    changes = []
+    for seed in (1, 2):
+        base, arm = runs["none", seed], runs["takedown", seed]
+        false = set(base.table("posts").filter(pl.col("veracity") == 2)["post"].to_list())
+        seen = dict.fromkeys(range(300), 0)
+        for agent, root in base.table("exposures").select("agent", "root").iter_rows():
+            seen[agent] += root in false
+        people = sorted(seen, key=lambda agent: (-seen[agent], agent))[:30]
+        last = [
+            {agent: stance for step, agent, proposition, stance in run.table("beliefs").select(
+                "step", "agent", "proposition", "stance").iter_rows() if step == 40 and proposition == 0}
+            for run in (arm, base)
+        ]  # fmt: skip
+        changes.append(mean(last[0][agent] - last[1][agent] for agent in people))
+    row = (
+        exposed_effects(runs, "none").filter(group="most exposed tenth", proposition="vaccine_safe").row(0, named=True)
+    )
+    assert row["value"] == pytest.approx(mean(changes), abs=1e-12)
+    assert row["high"] - row["low"] == pytest.approx(2 * 12.706204736 * stdev(changes) / math.sqrt(2), rel=1e-6)
+    assert (row["arm"], row["people"], row["seeds"]) == ("takedown", 30, 2)
+
+
+def test_the_sentence_names_every_group_and_is_missing_where_everybody_sees_false_posts(
+    runs: dict[tuple[str, int], ts.Run], tmp_path: Path
+) -> None:
+    effects = exposed_effects(runs, "none")
+    (said,) = exposed_sentences(effects, {"takedown": "takedown"}, {"vaccine_safe": "Safe.", "campaign_worthwhile": ""})
+    assert said.count("95% CI") == len(GROUPS)
+    assert "% of people see no false post" in said
+    broadcast = {("none", 1): ts.run("health-rumor", agents=40, steps=6, out=tmp_path / "run")}
+    assert exposed_effects(broadcast, "none").is_empty()
