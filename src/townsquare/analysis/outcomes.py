@@ -10,16 +10,19 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import polars as pl
 
-from townsquare.analysis.beliefs import belief_change, belief_course, names, statements
+from townsquare.analysis.beliefs import belief_change, belief_course, first_stances, names, statements
 from townsquare.analysis.contract import FAMILY, CachedRun, Measure, Reads, columns, measure
-from townsquare.analysis.engagement import engagement_balance
+from townsquare.analysis.engagement import engagement_balance, engagement_by_post
+from townsquare.analysis.facts.people import SIDE
 from townsquare.analysis.health import participation
 from townsquare.analysis.moderation import moderation
 from townsquare.analysis.reach import reach
 from townsquare.core import registry
 from townsquare.core.errors import UnknownName
+from townsquare.core.frames import collected
 from townsquare.core.registry import did_you_mean
 from townsquare.settings.layers import read_yaml
 
@@ -142,6 +145,32 @@ def _reach(run: Reads) -> dict[str, float]:
     }
 
 
+def _spread(run: Reads) -> dict[str, float]:
+    false = reach(run).filter(veracity="false").join(engagement_by_post(run), on="root", how="left")
+    shares, exposures = float(false["shares"].sum()), float(false["exposures"].sum())
+    return {
+        "reshares_false": shares if false.height else math.nan,
+        "reshares_false_per_exposure": 1000 * shares / exposures if exposures else math.nan,
+        "cross_cutting_exposure": _cross_cutting(run),
+    }
+
+
+def _cross_cutting(run: Reads) -> float:
+    """Return the proportion of exposures to the other side, from one array for posts and one for people."""
+    first = run.table("post_stances").unique("post", keep="first", maintain_order=True)
+    posts, agents, n = (run.table(name).height for name in ("posts", "agents", "propositions"))
+    about, side = np.zeros(posts, np.int64), np.zeros(posts)
+    about[first["post"].to_numpy()], side[first["post"].to_numpy()] = first["proposition"], np.sign(first["stance"])
+    start, own = np.zeros((agents, n)), first_stances(run).pipe(collected)
+    start[own["agent"].to_numpy(), own["proposition"].to_numpy()] = own["start"]
+    start[np.abs(start) <= SIDE] = 0.0
+    shown = run.lazy("exposures").select("agent", "root").pipe(collected)
+    root = shown["root"].to_numpy()
+    same = np.sign(start[shown["agent"].to_numpy(), about[root]]) * side[root] if n else np.zeros(0)
+    taken = int(np.count_nonzero(same))
+    return int(np.count_nonzero(same < 0)) / taken if taken else math.nan
+
+
 def _moderation(run: Reads) -> dict[str, float]:
     return {name: _number(value) for name, value in moderation(run).row(0, named=True).items()}
 
@@ -174,6 +203,7 @@ DEFINITIONS = Path(str(files("townsquare"))) / "data" / "outcomes.yaml"
 """Title, unit, direction and definition of every outcome that comes with the package, by group."""
 _SOURCES: dict[str, Numbers] = {
     "engagement": _engagement, "reach": _reach, "moderation": _moderation, "activity": _activity,
+    "spread": _spread,
 }  # fmt: skip
 
 

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 import polars as pl
 
 from townsquare.analysis import statistics
-from townsquare.analysis.beliefs import names, person_beliefs
+from townsquare.analysis.beliefs import last_stances, names
 from townsquare.analysis.contract import Reads, columns
 from townsquare.analysis.groups import persons
 from townsquare.analysis.posts import roots
@@ -53,15 +53,15 @@ def exposed_effects(runs: Mapping[tuple[str, int], Reads], baseline: str) -> pl.
         without = seen.filter(n=0).height / max(seen.height, 1)
         if not MOST_WITHOUT < without < 1:
             return pl.DataFrame(schema=TABLE)
-        start, by_name = _last_stances(base), dict(names(base).select("proposition", "name").iter_rows())
+        start, by_name = collected(last_stances(base)), dict(names(base).select("proposition", "name").iter_rows())
         for arm in dict.fromkeys(arm for arm, at in runs if at == seed and arm != baseline):
-            both = start.join(_last_stances(runs[arm, seed]), on=["agent", "proposition"], suffix="_arm")
+            both = start.join(collected(last_stances(runs[arm, seed])), on=["agent", "proposition"], suffix="_arm")
             for group, share in GROUPS.items():
                 people = seen.head(max(1, round(share * seen.height)))
                 change = (
                     both.join(people, on="agent")
                     .group_by("proposition")
-                    .agg((pl.col("stance_arm") - pl.col("stance")).mean().alias("change"))
+                    .agg((pl.col("end_arm") - pl.col("end")).mean().alias("change"))
                 )
                 rows += [(arm, by_name[p], group, people.height, without, value) for p, value in change.iter_rows()]
     made = pl.DataFrame(rows, schema=columns("arm:str proposition:str group:str people without change"), orient="row")
@@ -96,8 +96,3 @@ def _false_exposures(run: Reads) -> pl.DataFrame:
     shown = run.lazy("exposures").filter(pl.col("root").is_in(false.implode())).group_by("agent").agg(n=pl.len())
     frame = persons(run).join(collected(shown), on="agent", how="left").with_columns(pl.col("n").fill_null(0))
     return frame.sort(["n", "agent"], descending=[True, False])
-
-
-def _last_stances(run: Reads) -> pl.DataFrame:
-    last = person_beliefs(run).filter(pl.col("step") == run.last_step)
-    return collected(last.select("agent", "proposition", "stance"))
