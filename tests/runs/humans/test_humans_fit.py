@@ -19,6 +19,8 @@ from townsquare.cli import main
 from townsquare.core.errors import DataError, TownsquareError, UnknownName
 from townsquare.humans.checked import joined
 from townsquare.humans.fit.alignment import GROUPS, Thresholds, groups_of
+from townsquare.humans.fit.baselines import OF_CONTROLS
+from townsquare.humans.fit.calibration import CEILING, normal_scores
 from townsquare.humans.fit.fit import RULE, Setup, hold_out, square_errors
 from townsquare.humans.fit.fit_file import apply_fit, as_json, read_fit, saved
 from townsquare.humans.fit.folds import fold_of, folds_by
@@ -91,6 +93,47 @@ def test_rule_and_baselines_rank_as_they_should() -> None:
         assert found().scored.paired[name].people.high < 0
         assert found().scored.paired[name].folds.high < 0
     assert scores[RULE].sign > scores["no_change"].sign
+
+
+def test_effects_by_arm_are_calibrated_for_the_rule_that_made_them() -> None:
+    calibration = found().calibration
+    assert calibration.prior == "prior_only"  # no controls
+    assert calibration.slope.low < 1 < calibration.slope.high
+    for arm in calibration.arms:
+        assert arm.rule == pytest.approx(arm.observed.value, abs=0.03), arm.arm
+    scores = {score.method: score for score in calibration.scores}
+    assert CEILING not in scores
+    assert scores[RULE].log_score.low > scores["prior_only"].log_score.high
+    assert scores[RULE].crps.high < scores["prior_only"].crps.low
+
+
+def test_control_conversations_give_a_prior_of_their_own_and_a_noise_ceiling() -> None:
+    """Controls keep their start with a known a and a known noise; the others' messages all say yes."""
+    draw = np.random.default_rng(5)
+    people = population(240, 0.3, 1.0, messages=6)
+    control = np.arange(240) < 120
+    kept = np.tanh(0.5 * np.arctanh(np.clip(people.initial, -0.999, 0.999))) + draw.normal(0, 0.1, 240)
+    people = replace(people, control=control, final=np.where(control, np.clip(kept, -1, 1), people.final))
+    again = study(people, OPTIONS)
+    assert again.ready.floor.anchoring == pytest.approx(0.5, abs=0.05)
+    assert again.ready.floor.spread == pytest.approx(0.1, abs=0.02)
+    assert again.calibration.prior == OF_CONTROLS
+    ceiling = {score.method: score for score in again.calibration.scores}[CEILING]
+    assert ceiling.crps.value == pytest.approx(again.ready.floor.spread / np.sqrt(np.pi))
+    said = plain(again)
+    assert OF_CONTROLS in said["held_out"]["scores"]
+    assert said["noise_floor"]["anchoring"] == again.ready.floor.anchoring
+    assert "prior of control conversations" in "\n".join(said["sentences"])
+
+
+def test_proper_scores_of_normal_distributions_by_integration() -> None:
+    error, spread, grid = 0.7, 0.4, np.linspace(-8, 8, 400_001)
+    density = np.exp(-0.5 * (grid / spread) ** 2) / (spread * np.sqrt(2 * np.pi))
+    below = np.cumsum(density) * (grid[1] - grid[0])
+    crps = float((((grid >= error) - below) ** 2).sum() * (grid[1] - grid[0]))
+    log_score, said = normal_scores(np.array([error]), np.array([spread]))
+    assert said[0] == pytest.approx(crps, abs=1e-4)
+    assert log_score[0] == pytest.approx(np.log(np.interp(error, grid, density)), abs=1e-6)
 
 
 def test_nothing_leaks_shuffled_evidence_gains_nothing() -> None:

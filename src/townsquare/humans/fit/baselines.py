@@ -13,12 +13,15 @@ from typing import NamedTuple
 import numpy as np
 from scipy import optimize
 
+from townsquare.beliefs.equation import stances_of, start_log_odds
 from townsquare.beliefs.grids import ANCHORING
 from townsquare.core.array_types import Bool, Float
 from townsquare.humans.fit.predict import prior_only
 from townsquare.humans.fit.replayed import Spans, mean_shown, net_evidence
 
 BASELINES = ("no_change", "prior_only", "linear", "mean_received", "regression")
+OF_CONTROLS = "prior_control"
+"""``prior_only`` with a fitted to control conversations: what the messages of the others did is not in it."""
 _LARGEST = 5.0
 
 
@@ -38,25 +41,30 @@ def fit_baselines(spans: Spans, rows: Bool, margin: float, *, continuous: bool =
     design = np.stack([np.ones(start.size), start, evidence], axis=1)
     weights = np.linalg.lstsq(design, spans.final[rows], rcond=None)[0]
     return Baselines(
-        _anchoring(spans, rows, margin, continuous=continuous),
+        fitted_anchoring(spans.initial[rows], spans.final[rows], margin, continuous=continuous),
         float(evidence @ change) / square if square > 0 else 0.0,
         (float(weights[0]), float(weights[1]), float(weights[2])),
     )
 
 
-def _anchoring(spans: Spans, rows: Bool, margin: float, *, continuous: bool) -> float:
+def fitted_anchoring(initial: Float, final: Float, margin: float, *, continuous: bool = True) -> float:
+    """Return a of the prior that tells last stances from first ones best, on the grid or beyond it."""
     grid = np.array(ANCHORING)
-    error = prior_only(spans.rows, margin, grid)[rows] - spans.final[rows, None]
-    best = float(grid[int(np.argmin((error**2).mean(axis=0)))])
+
+    def loss(anchoring: Float) -> Float:
+        starts = np.broadcast_to(initial[:, None], (initial.size, np.size(anchoring)))
+        error = stances_of(start_log_odds(starts, anchoring, margin)) - final[:, None]
+        return np.asarray((error**2).mean(axis=0))
+
+    losses = loss(grid)
+    best = float(grid[int(np.argmin(losses))])
     if not continuous:
         return best
-
-    def loss(anchoring: float) -> float:
-        result = prior_only(spans.rows, margin, np.array([anchoring]))[rows, 0]
-        return float(((result - spans.final[rows]) ** 2).mean())
-
-    result = optimize.minimize_scalar(loss, bounds=(0.0, _LARGEST), method="bounded", options={"xatol": 1e-6})
-    return float(result.x) if result.fun < loss(best) else best
+    bounds = (0.0, _LARGEST)
+    found = optimize.minimize_scalar(
+        lambda a: float(loss(np.array([a]))[0]), bounds=bounds, method="bounded", options={"xatol": 1e-6}
+    )
+    return float(found.x) if found.fun < losses.min() else best
 
 
 def apply_baselines(spans: Spans, fitted: Baselines, margin: float) -> dict[str, Float]:

@@ -7,10 +7,13 @@ from typing import NamedTuple
 
 import numpy as np
 
+from townsquare.beliefs.equation import STANCE_MARGIN, stances_of, start_log_odds
 from townsquare.core import registry
 from townsquare.core.array_types import Int64
 from townsquare.core.errors import DataError
+from townsquare.humans.fit.baselines import fitted_anchoring
 from townsquare.humans.fit.evidence_choice import EvidenceChoice
+from townsquare.humans.fit.folds import FOLDS
 from townsquare.humans.fit.options import FitOptions
 from townsquare.humans.fit.replayed import Spans, answers, by_step, whole
 from townsquare.humans.fit.stream import Stream, settled, stream_of
@@ -21,11 +24,17 @@ FEWEST = 10
 
 
 class NoiseFloor(NamedTuple):
-    """Movement of people in conversations on other topics, which no rule can explain by the messages."""
+    """Movement of people in conversations on other topics, which no rule can explain by the messages.
+
+    ``anchoring`` is a of the prior fitted to them and ``spread`` their RMSE around it, each predicted from the others:
+    the noise ceiling. Both NaN where there are fewer than :data:`FEWEST` controls.
+    """
 
     n: int
     mean_change: float
     rmse: float
+    anchoring: float = math.nan
+    spread: float = math.nan
 
 
 class Prepared(NamedTuple):
@@ -98,9 +107,19 @@ def noise_floor(data: Trajectories, by: str) -> NoiseFloor:
     controls = data.take(data.control)
     if not len(controls):
         return NoiseFloor(0, math.nan, math.nan)
+    person, initial, final = np.arange(len(controls)), controls.initial, controls.final
     if by == "step":
-        person, stance, _ = answers(controls)
-        change = np.diff(stance)[person[1:] == person[:-1]]
-    else:
-        change = controls.change
-    return NoiseFloor(len(controls), float(np.abs(change).mean()), math.sqrt(float((change**2).mean())))
+        who, stance, _ = answers(controls)
+        start = np.flatnonzero(who[1:] == who[:-1])
+        person, initial, final = who[start], stance[start], stance[start + 1]
+    change = final - initial
+    floor = NoiseFloor(len(controls), float(np.abs(change).mean()), math.sqrt(float((change**2).mean())))
+    if len(controls) < FEWEST:
+        return floor
+    error = np.empty(initial.size)
+    fold = person % FOLDS
+    for k in range(FOLDS):
+        a = fitted_anchoring(initial[fold != k], final[fold != k], STANCE_MARGIN)
+        error[fold == k] = (stances_of(start_log_odds(initial, a, STANCE_MARGIN)) - final)[fold == k]
+    a = fitted_anchoring(initial, final, STANCE_MARGIN)
+    return floor._replace(anchoring=a, spread=math.sqrt(float((error**2).mean())))

@@ -10,6 +10,7 @@ from townsquare.beliefs.grids import grid_of
 from townsquare.core.array_types import Float
 from townsquare.humans.fit.baselines import Baselines
 from townsquare.humans.fit.by_group import GroupRow, Robustness, group_rows, robustness
+from townsquare.humans.fit.calibration import Calibration, calibrate, of_controls
 from townsquare.humans.fit.fit import RULE, HeldOut, Setup, fit_rows, hold_out
 from townsquare.humans.fit.folds import KINDS, fold_of
 from townsquare.humans.fit.options import FitOptions
@@ -50,6 +51,8 @@ class Study(NamedTuple):
         Table A7: for both kinds of folds where there are at least two of each.
     people : PooledFit
         A profile for each person.
+    calibration : Calibration
+        Effects by arm, predicted and observed, and proper scores.
     """
 
     options: FitOptions
@@ -64,6 +67,7 @@ class Study(NamedTuple):
     groups: list[GroupRow]
     robust: list[Robustness]
     people: PooledFit
+    calibration: Calibration
 
 
 def study(data: Trajectories, options: FitOptions) -> Study:
@@ -88,7 +92,8 @@ def study(data: Trajectories, options: FitOptions) -> Study:
     fold = fold_of(ready.people, options.folds, options.seed, options.n_folds)[spans.person]
     held_out = hold_out(spans, setup, fold, square)
     people = fit_people(ready, grid, predicted, square, held_out, options.seed)
-    scored = score_all(spans.final, {**held_out.predicted, **people.predicted}, fold, ready.group, RULE, options.seed)
+    said = {**held_out.predicted, **of_controls(ready, setup.margin), **people.predicted}
+    scored = score_all(spans.final, said, fold, ready.group, RULE, options.seed)
     point, baselines = fit_rows(spans, setup, square, everyone)
     rows, predictions = group_rows(spans, setup, square, held_out, options.thresholds)
     if options.continuous:
@@ -97,7 +102,7 @@ def study(data: Trajectories, options: FitOptions) -> Study:
         certainty = on_grid(square, ready.group, grid, options.seed)
     robust = _robust(ready, setup, options, square, held_out, predictions)
     fitted = (predicted, held_out, scored, point, certainty, baselines)
-    return Study(options, ready, setup, *fitted, rows, robust, people)
+    return Study(options, ready, setup, *fitted, rows, robust, people, calibrate(ready, said, fold))
 
 
 def _robust(

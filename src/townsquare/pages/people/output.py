@@ -77,6 +77,12 @@ def plain(study: Study) -> dict[str, Any]:
         "left_out": len(study.ready.people.left_out),
         "noise_floor": study.ready.floor._asdict(),
         "held_out": plain_scores(study.scored),
+        "calibration": {
+            **study.calibration._asdict(),
+            "arms": [_score(arm._asdict()) for arm in study.calibration.arms],
+            "slope": study.calibration.slope._asdict(),
+            "scores": [_score(score._asdict()) for score in study.calibration.scores],
+        },
         "chosen": [{grid.x_name: x, grid.y_name: y} for x, y in study.held_out.chosen],
         "betas": [baseline.beta for baseline in study.held_out.baselines],
         "groups": [row._asdict() for row in study.groups],

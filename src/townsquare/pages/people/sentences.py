@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from townsquare.core.words import count, number, percent
+from townsquare.humans.fit.baselines import OF_CONTROLS
 from townsquare.humans.fit.fit import RULE
 from townsquare.humans.fit.pooling import NEXT
 from townsquare.humans.fit.study import Study
@@ -55,6 +56,8 @@ def _against(study: Study) -> list[str]:
     if floor.n:
         words = f"in {count(floor.n, 'control conversation')} on another topic, the RMSE of change was "
         lines.append(f"Noise floor: {words}{number(floor.rmse, 3)} (mean |Δ| {number(floor.mean_change, 3)}).")
+    if OF_CONTROLS in study.scored.paired:
+        lines.append(f"{rule} is {verdict(study.scored.paired[OF_CONTROLS].people, METHODS[OF_CONTROLS])}.")
     return lines
 
 

@@ -9,13 +9,15 @@ from townsquare.core.text_table import Table, table
 from townsquare.core.words import number, percent, signed_three, three
 from townsquare.humans.fit.alignment import WARNING
 from townsquare.humans.fit.by_group import GroupRow, Robustness
+from townsquare.humans.fit.calibration import CEILING
 from townsquare.humans.fit.fit import RULE
 from townsquare.humans.fit.pooling import NEXT, PooledFit
 from townsquare.humans.fit.scores import Scored
 from townsquare.humans.fit.study import Study
-from townsquare.pages.people.words import method, signed_interval, with_interval
+from townsquare.pages.people.words import METHODS, method, signed_interval, with_interval
 
 BEST_FIRST = "95% CIs: t over folds, and bootstrap over conversations. Negative differences favor the rule."
+ARM_NAMES = bundled_labels("fit_arms")
 GROUP_NAMES, SPLITS = bundled_labels("fit_groups"), bundled_labels("fit_splits")
 
 
@@ -71,12 +73,40 @@ def people_table(fit: PooledFit, names: tuple[str, str]) -> Table:
     return Table("Individual parameters by partial pooling", ["of people", ""], rows, note=note)
 
 
+def effects_table(study: Study) -> Table:
+    """Return the mean change of stance by arm: observed, by the rule, and by the prior."""
+    found, grid = study.calibration, study.setup.grid
+    slope = with_interval(found.slope)
+    return table(
+        "Effects by arm: mean change of stance", found.arms, (ARM_NAMES.__getitem__, "arm"), (number, "N=n"),
+        (signed_interval, "observed"), (signed_three, f"{grid.rule}=rule", f"{METHODS[found.prior]}=prior"),
+        note=f"Slope of observed on predicted moves beyond the {METHODS[found.prior]}: {slope}; 1 is right.",
+    )  # fmt: skip
+
+
+def proper_table(study: Study) -> Table:
+    """Return log score and CRPS of every method, with the noise ceiling of the control conversations."""
+    rule = study.options.rule
+    rows = [
+        {**score._asdict(), "method": CEILING if score.method == CEILING else method(score.method, rule)}
+        for score in study.calibration.scores
+    ]
+    return table(
+        "Proper scores of predictive distributions", rows, (str, "method"),
+        (with_interval, "log score=log_score", "CRPS=crps"),
+        note="Normal around the prediction, spread from the other folds. Log score: larger is better. CRPS: smaller is "
+        "better. Noise ceiling: what answer noise alone allows, by control conversations.",
+    )  # fmt: skip
+
+
 def tables_of(study: Study) -> dict[str, Table]:
     """Return every table of a fit, by the stem of its file."""
     grid = study.setup.grid
     names = (grid.x_short, grid.y_short)
     out = {
         "scores": scores_table(study.scored, grid.rule),
+        "effects": effects_table(study),
+        "proper-scores": proper_table(study),
         "table-1": table_1(study.groups, grid.rule, names),
         "table-a7": table_a7(study.robust),
         "individual-parameters": people_table(study.people, names),

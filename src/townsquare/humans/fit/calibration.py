@@ -1,0 +1,118 @@
+"""What a simulator must get right: effects by arm, their calibration, and proper scores with a noise ceiling.
+
+Errors of single answers are mostly answer noise. An arm is everyone whose messages were, in sum, for the proposition,
+against it, or neither; the effect is the mean change of stance. A predictive distribution is normal around the
+prediction, with the spread that the other folds show.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import NamedTuple
+
+import numpy as np
+from scipy import special
+
+from townsquare.beliefs.equation import stances_of, start_log_odds
+from townsquare.core.array_types import Float, Int64
+from townsquare.humans.fit.baselines import OF_CONTROLS
+from townsquare.humans.fit.fit import RULE
+from townsquare.humans.fit.prepared import Prepared
+from townsquare.humans.fit.replayed import net_evidence
+from townsquare.humans.fit.scores import Interval
+from townsquare.humans.resample import estimate, mean, sums
+
+CEILING = "noise ceiling"
+_SMALLEST = 1e-3
+"""Of the spread of a predictive distribution."""
+
+
+class ArmEffect(NamedTuple):
+    """Mean change of stance in one arm: observed, by the rule, and by the prior alone; out of fold."""
+
+    arm: str
+    n: int
+    observed: Interval
+    rule: float
+    prior: float
+
+
+class ProperScore(NamedTuple):
+    """Mean log score (larger is better) and CRPS (smaller is better) of a method's predictive distribution."""
+
+    method: str
+    log_score: Interval
+    crps: Interval
+
+
+class Calibration(NamedTuple):
+    """Effects by arm, the slope of observed on predicted moves beyond the prior (1 is right), and proper scores.
+
+    ``prior`` is the prior that moves are counted from: that of controls where there are enough.
+    """
+
+    prior: str
+    arms: tuple[ArmEffect, ...]
+    slope: Interval
+    scores: tuple[ProperScore, ...]
+
+
+def of_controls(ready: Prepared, margin: float) -> dict[str, Float]:
+    """Return what the prior of control conversations says of every stretch; nothing without enough controls."""
+    a = ready.floor.anchoring
+    return {} if math.isnan(a) else {OF_CONTROLS: stances_of(start_log_odds(ready.spans.initial, a, margin))}
+
+
+def calibrate(ready: Prepared, predicted: Mapping[str, Float], fold: Int64) -> Calibration:
+    """Return effects and proper scores of out-of-fold predictions.
+
+    Parameters
+    ----------
+    ready : Prepared
+    predicted : mapping of str to (k,) float64
+        What each method says of every stretch.
+    fold : (k,) int64
+    """
+    initial, final, rule = ready.spans.initial, ready.spans.final, predicted[RULE]
+    name = OF_CONTROLS if OF_CONTROLS in predicted else "prior_only"
+    prior, evidence = predicted[name], net_evidence(ready.spans.rows)
+    arms = []
+    for arm, at in (("for", evidence > 0), ("against", evidence < 0), ("mixed", evidence == 0)):
+        if at.any():
+            observed = estimate(mean, sums(ready.group[at], np.ones(at.sum()), (final - initial)[at]))
+            moves = (float((said - initial)[at].mean()) for said in (rule, prior))
+            arms.append(ArmEffect(arm, int(at.sum()), observed, *moves))
+    x, y = rule - prior, final - prior
+    table = sums(ready.group, np.ones(x.size), x, y, x * x, x * y)
+    slope = estimate(lambda t: (t[:, 4] - t[:, 1] * t[:, 2] / t[:, 0]) / (t[:, 3] - t[:, 1] ** 2 / t[:, 0]), table)
+    scores = [_scored(method, final - said, fold, ready.group) for method, said in predicted.items()]
+    if math.isfinite(ready.floor.spread):
+        spread = max(ready.floor.spread, _SMALLEST)
+        log_score = -0.5 - math.log(spread * math.sqrt(2 * math.pi))
+        nothing = math.nan, math.nan
+        crps = spread / math.sqrt(math.pi)
+        scores.append(ProperScore(CEILING, Interval(log_score, *nothing), Interval(crps, *nothing)))
+    return Calibration(name, tuple(arms), slope, tuple(scores))
+
+
+def _scored(method: str, error: Float, fold: Int64, group: Int64) -> ProperScore:
+    spread = np.empty(error.size)
+    for k in np.unique(fold):
+        others = error[fold != k]
+        spread[fold == k] = max(math.sqrt(float((others**2).mean())) if others.size else 0.0, _SMALLEST)
+    log_score, crps = normal_scores(error, spread)
+    one = np.ones(error.size)
+    return ProperScore(method, *(estimate(mean, sums(group, one, score)) for score in (log_score, crps)))
+
+
+def normal_scores(error: Float, spread: Float) -> tuple[Float, Float]:
+    """Return log score and CRPS of normal distributions, for what was observed less their means.
+
+    >>> [score.round(4).tolist() for score in normal_scores(np.zeros(1), np.ones(1))]
+    [[-0.9189], [0.2337]]
+    """
+    z = error / spread
+    density = np.exp(-0.5 * z * z) / math.sqrt(2 * math.pi)
+    crps = spread * (z * (2 * special.ndtr(z) - 1) + 2 * density - 1 / math.sqrt(math.pi))
+    return np.log(density / spread + 1e-300), crps
