@@ -115,6 +115,6 @@ def out_of_fold(
     values = np.empty(fold.size)
     for k in range(int(fold.max()) + 1):
         rows = fold != k
-        found = optimize.minimize_scalar(lambda x, rows=rows: loss(x, rows), bounds=bounds, method="bounded")
-        values[~rows] = found.x
+        result = optimize.minimize_scalar(lambda x, rows=rows: loss(x, rows), bounds=bounds, method="bounded")
+        values[~rows] = result.x
     return values, fold

@@ -61,10 +61,10 @@ def fitted_anchoring(initial: Float, final: Float, margin: float, *, continuous:
     if not continuous:
         return best
     bounds = (0.0, _LARGEST)
-    found = optimize.minimize_scalar(
+    result = optimize.minimize_scalar(
         lambda a: float(loss(np.array([a]))[0]), bounds=bounds, method="bounded", options={"xatol": 1e-6}
     )
-    return float(found.x) if found.fun < losses.min() else best
+    return float(result.x) if result.fun < losses.min() else best
 
 
 def apply_baselines(spans: Spans, fitted: Baselines, margin: float) -> dict[str, Float]:

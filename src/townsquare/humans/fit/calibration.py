@@ -81,12 +81,12 @@ def calibrate(ready: Prepared, predicted: Mapping[str, Float], fold: Int64) -> C
     for arm, at in (("for", evidence > 0), ("against", evidence < 0), ("mixed", evidence == 0)):
         if at.any():
             observed = estimate(mean, sums(ready.group[at], np.ones(at.sum()), (final - initial)[at]))
-            moves = (float((said - initial)[at].mean()) for said in (rule, prior))
+            moves = (float((prediction - initial)[at].mean()) for prediction in (rule, prior))
             arms.append(ArmEffect(arm, int(at.sum()), observed, *moves))
     x, y = rule - prior, final - prior
     table = sums(ready.group, np.ones(x.size), x, y, x * x, x * y)
     slope = estimate(lambda t: (t[:, 4] - t[:, 1] * t[:, 2] / t[:, 0]) / (t[:, 3] - t[:, 1] ** 2 / t[:, 0]), table)
-    scores = [_scored(method, final - said, fold, ready.group) for method, said in predicted.items()]
+    scores = [_scored(method, final - prediction, fold, ready.group) for method, prediction in predicted.items()]
     if math.isfinite(ready.floor.spread):
         spread = max(ready.floor.spread, _SMALLEST)
         log_score = -0.5 - math.log(spread * math.sqrt(2 * math.pi))
@@ -102,8 +102,8 @@ def _scored(method: str, error: Float, fold: Int64, group: Int64) -> ProperScore
         others = error[fold != k]
         spread[fold == k] = max(math.sqrt(float((others**2).mean())) if others.size else 0.0, _SMALLEST)
     log_score, crps = normal_scores(error, spread)
-    one = np.ones(error.size)
-    return ProperScore(method, *(estimate(mean, sums(group, one, score)) for score in (log_score, crps)))
+    ones = np.ones(error.size)
+    return ProperScore(method, *(estimate(mean, sums(group, ones, score)) for score in (log_score, crps)))
 
 
 def normal_scores(error: Float, spread: Float) -> tuple[Float, Float]:

@@ -92,8 +92,8 @@ def study(data: Trajectories, options: FitOptions) -> Study:
     fold = fold_of(ready.people, options.folds, options.seed, options.n_folds)[spans.person]
     held_out = hold_out(spans, setup, fold, square)
     people = fit_people(ready, grid, predicted, square, held_out, options.seed)
-    said = {**held_out.predicted, **of_controls(ready, setup.margin), **people.predicted}
-    scored = score_all(spans.final, said, fold, ready.group, RULE, options.seed)
+    by_method = {**held_out.predicted, **of_controls(ready, setup.margin), **people.predicted}
+    scored = score_all(spans.final, by_method, fold, ready.group, RULE, options.seed)
     point, baselines = fit_rows(spans, setup, square, everyone)
     rows, predictions = group_rows(spans, setup, square, held_out, options.thresholds)
     if options.continuous:
@@ -102,7 +102,7 @@ def study(data: Trajectories, options: FitOptions) -> Study:
         certainty = on_grid(square, ready.group, grid, options.seed)
     robust = _robust(ready, setup, options, square, held_out, predictions)
     fitted = (predicted, held_out, scored, point, certainty, baselines)
-    return Study(options, ready, setup, *fitted, rows, robust, people, calibrate(ready, said, fold))
+    return Study(options, ready, setup, *fitted, rows, robust, people, calibrate(ready, by_method, fold))
 
 
 def _robust(

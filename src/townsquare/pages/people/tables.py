@@ -75,12 +75,12 @@ def people_table(fit: PooledFit, names: tuple[str, str]) -> Table:
 
 def effects_table(study: Study) -> Table:
     """Return the mean change of stance by arm: observed, by the rule, and by the prior."""
-    found, grid = study.calibration, study.setup.grid
-    slope = with_interval(found.slope)
+    calibration, grid = study.calibration, study.setup.grid
+    slope = with_interval(calibration.slope)
     return table(
-        "Effects by arm: mean change of stance", found.arms, (ARM_NAMES.__getitem__, "arm"), (number, "N=n"),
-        (signed_interval, "observed"), (signed_three, f"{grid.rule}=rule", f"{METHODS[found.prior]}=prior"),
-        note=f"Slope of observed on predicted moves beyond the {METHODS[found.prior]}: {slope}; 1 is right.",
+        "Effects by arm: mean change of stance", calibration.arms, (ARM_NAMES.__getitem__, "arm"), (number, "N=n"),
+        (signed_interval, "observed"), (signed_three, f"{grid.rule}=rule", f"{METHODS[calibration.prior]}=prior"),
+        note=f"Slope of observed on predicted moves beyond the {METHODS[calibration.prior]}: {slope}; 1 is right.",
     )  # fmt: skip
 
 
