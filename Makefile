@@ -1,7 +1,7 @@
 # `make` lists the targets. Everything runs in .venv, which the first target that needs it creates.
 SHELL := bash
 .DEFAULT_GOAL := help
-.PHONY: help setup run findings test test-fast test-slow test-oldest test-quality coverage lint types documentation check bench peers bench-peers docs viewer screenshots lock release clean
+.PHONY: help setup run findings public test test-fast test-slow test-oldest test-quality coverage lint types documentation check bench peers bench-peers docs viewer screenshots lock release clean
 
 BIN := .venv/bin
 READY := .venv/.ready
@@ -29,6 +29,9 @@ run: $(READY) ## compare four moderation strategies and print the answer (ARGS="
 
 findings: $(DEV) ## write the findings quoted in README.md anew, from the comparison of `make run`
 	$(BIN)/python scripts/findings.py $(ARGS)
+
+public: $(DEV) ## write docs/public.md anew: facts, rankers, moderation and ablations of the flagship (half an hour)
+	$(BIN)/python scripts/public.py $(ARGS)
 
 # Files stay whole, so that what a file records is recorded once; the long ones of runs/ and system/ come first.
 PYTEST := $(BIN)/python -m pytest -n $(WORKERS) --dist loadfile --no-loadscope-reorder --durations 10

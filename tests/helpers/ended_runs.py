@@ -88,7 +88,7 @@ def kill(folder: Path) -> dict[str, Any]:
 
 def _all(folder: Path, run: Any) -> dict[str, Any]:
     out: dict[str, Any] = {"hash": undisturbed(), "ends": []}
-    for percent in range(196, 364, 24):
+    for percent in range(196, 460, 24):
         where = folder / "run"
         code = run(where, percent / 100)
         said = (folder.parent.parent / "said.txt").read_text(encoding="utf-8")

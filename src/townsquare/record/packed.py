@@ -3,6 +3,10 @@
 The rows that a step added to a table are one Arrow stream (IPC), compressed with Zstandard. Coded rows
 (:class:`townsquare.core.coded_rows.CodedRows`) are two: the second, ``beside``, has the columns that are functions of
 the code, which is the column ``beside`` of the first: a row of the second.
+
+A table of :data:`DENSE` holds a row for everybody in each step, of which few change where few people are online. Every
+:data:`WHOLE_EVERY` steps it is whole, and in between has only the rows that differ from the step before, with their
+positions in the column ``at``.
 """
 
 from __future__ import annotations
@@ -11,13 +15,16 @@ import sqlite3
 from collections.abc import Collection, Sequence
 from io import BytesIO
 
+import numpy as np
 import polars as pl
 
 from townsquare.core import schema
 from townsquare.core.coded_rows import CodedRows, PartedRows
 from townsquare.record.frames import frame_schema, missing_values, to_frame
 
-CODE = "beside"
+CODE, AT = "beside", "at"
+DENSE = frozenset({"beliefs"})
+WHOLE_EVERY = 24
 CREATE = (
     "CREATE TABLE ts_packed (step INTEGER NOT NULL, name TEXT NOT NULL, data BLOB NOT NULL, beside BLOB,"
     " PRIMARY KEY (name, step))"
@@ -37,15 +44,34 @@ def stored_rows(table: str, columns: schema.Columns) -> list[Stored]:
     return [([*own, code], [{**columns.columns, CODE: columns.index}]), (per_root, [columns.per_root])]
 
 
-def write(connection: sqlite3.Connection, step: int, table: str, columns: schema.Columns) -> None:
-    """Pack the rows that a step added to a table; the caller holds a transaction."""
-    packed = [_packed(*rows) for rows in stored_rows(table, columns)]
-    connection.execute("INSERT INTO ts_packed VALUES (?, ?, ?, ?)", (step, table, *packed, None)[:4])
+def write(
+    connection: sqlite3.Connection, step: int, table: str, columns: schema.Columns, before: pl.DataFrame | None = None
+) -> pl.DataFrame | None:
+    """Pack the rows that a step added to a table, and return them for the next step; the caller holds a transaction.
+
+    ``before`` are the rows of the step before, if they are known and the table is dense.
+    """
+    frames = [pl.concat([to_frame(own, block) for block in blocks]) for own, blocks in stored_rows(table, columns)]
+    whole = frames[0] if table in DENSE else None
+    if whole is not None and before is not None and step % WHOLE_EVERY and whole.height == before.height:
+        frames[0] = _changed(whole, before)
+    connection.execute("INSERT INTO ts_packed VALUES (?, ?, ?, ?)", (step, table, *map(_packed, frames), None)[:4])
+    return whole
 
 
-def _packed(columns: Sequence[schema.Column], blocks: Sequence[schema.Columns]) -> memoryview:
+def _changed(whole: pl.DataFrame, before: pl.DataFrame) -> pl.DataFrame:
+    """Return the rows that differ from those before in anything but the step, with their positions."""
+    differs = np.zeros(whole.height, np.bool_)
+    for name in whole.columns:
+        if name != "step":
+            differs |= whole[name].ne_missing(before[name]).to_numpy()
+    at = pl.Series(AT, np.flatnonzero(differs), pl.UInt32)
+    return whole[at].with_columns(at)
+
+
+def _packed(frame: pl.DataFrame) -> memoryview:
     out = BytesIO()
-    pl.concat([to_frame(columns, block) for block in blocks]).write_ipc_stream(out, compression="zstd")
+    frame.write_ipc_stream(out, compression="zstd")
     return out.getbuffer()
 
 
@@ -54,14 +80,33 @@ def read(
 ) -> pl.DataFrame:
     """Return the rows that these steps added to a table, in order."""
     query = "SELECT step, data, beside FROM ts_packed WHERE name = ? AND step BETWEEN ? AND ? ORDER BY step"
-    stored = connection.execute(query, (table, min(steps, default=0), max(steps, default=-1))).fetchall()
-    wanted = set(steps)
-    frames = [_unpacked(columns, *parts) for step, *parts in stored if step in wanted]
+    first = min(steps, default=0)
+    if table in DENSE:
+        first -= first % WHOLE_EVERY
+    stored = connection.execute(query, (table, first, max(steps, default=-1))).fetchall()
+    wanted, frames, before = set(steps), [], None
+    for step, *parts in stored:
+        if table in DENSE:
+            before = _whole(_rows(parts[0]), before, step)
+            parts[0] = before
+        if step in wanted:
+            frames.append(_unpacked(columns, *parts))
     return pl.concat(frames, rechunk=True) if frames else pl.DataFrame(schema=frame_schema(columns))
 
 
+def _whole(frame: pl.DataFrame, before: pl.DataFrame | None, step: int) -> pl.DataFrame:
+    """Return all rows of a step of a dense table, of those that changed and of the rows before."""
+    if AT not in frame.columns:
+        return frame
+    if before is None or frame.width != before.width + 1 or (frame[AT] >= before.height).any():
+        raise pl.exceptions.ComputeError("changed rows without the rows that they change")
+    at = frame[AT]
+    changed = [before[name].clone().scatter(at, frame[name]) for name in before.columns if name != "step"]
+    return before.with_columns(pl.lit(step, before.schema["step"]).alias("step"), *changed)
+
+
 def _unpacked(columns: Sequence[schema.Column], data: object, per_root: object) -> pl.DataFrame:
-    names, frame = [column.name for column in columns], _rows(data)
+    names, frame = [column.name for column in columns], data if isinstance(data, pl.DataFrame) else _rows(data)
     lacking = set(names).difference(frame.columns)
     if lacking and per_root is not None:
         second = _rows(per_root)

@@ -74,6 +74,7 @@ class FolderRecorder(DatabaseRecorder):
             with database.explained(self._path, _NO_ROOM if self._is_new else _UNREADABLE):
                 self._connection = database.connect(self._path, writing=True)
                 self._last = _start(self._connection, header, str(self.folder))
+                self._dense: dict[str, pl.DataFrame | None] = {}
                 remove_uncommitted(self.folder, self._last)
                 self._opened_as = self.folder.stat(), self._path.stat()
                 self._elsewhere = database.elsewhere(database.read_info(self._connection))
@@ -91,7 +92,8 @@ class FolderRecorder(DatabaseRecorder):
                 if where == database.SQLITE:
                     database.insert(self._connection, name, out.get(name))
                 elif where == database.PACKED:
-                    packed.write(self._connection, out.step, name, out.get(name))
+                    before = self._dense.get(name)
+                    self._dense[name] = packed.write(self._connection, out.step, name, out.get(name), before)
             counts = [(out.step, name, out.count(name)) for name in out.tables()] + [(out.step, "steps", 1)]
             self._connection.executemany("INSERT INTO ts_batches VALUES (?, ?, ?)", counts)
             database.insert(self._connection, "steps", summary_rows([summary]))

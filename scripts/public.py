@@ -1,0 +1,176 @@
+"""Measures the flagship scenario: facts, rankers, responses of moderation, ablations. Writes ``docs/public.md``.
+
+    python scripts/public.py [--out build/public] [--seeds 10] [--large 4] [--ablation-seeds 3]
+
+Every part is a comparison in its own folder under ``--out``, so a second start goes on where the first one stopped.
+"""
+
+from __future__ import annotations
+
+import argparse
+import math
+import sys
+import time
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import townsquare as ts
+from townsquare.analysis.facts.check import FactCheck, FactReport
+from townsquare.core.words import significant
+from townsquare.experiments.answer import amount, answer
+from townsquare.experiments.manifest import Experiment
+
+PAGE = Path(__file__).resolve().parents[1] / "docs" / "public.md"
+SCENARIO = "marlow-bay"
+LARGE = {"agents": 20_000, "sources.reliable.count": 40, "sources.low_credibility.count": 80}
+RANKERS = ["affinity", "recent", "engagement", "bridging"]
+RESPONSES = ["none", "label", "note", "takedown", "downrank"]
+ABLATIONS: dict[str, dict[str, Any]] = {
+    "no taste for sources of low credibility": {"population.taste": False, "sources.low_credibility.taste_sd": 0},
+    "one pool for everybody instead of walks": {"feed.outside": "pool"},
+    "no rows from other accounts": {"feed.outside_share": 0.0},
+    "60 rows a session instead of 15": {"feed.depth_mean": 60.0},
+    "people are alike": {"population.activity_sd": 0.1, "policy.person_sd": 0.1, "policy.posts_sd": 0.1},
+    "posts are alike": {"policy.appeal_sd": 0.05},
+    "posts do not age": {"policy.age_power": 0.0},
+    "no homophily": {"graph.homophily": 0.0, "graph.taste_homophily": 0.0},
+    "no following back, no closure": {"graph.follow_back": 0.0, "graph.closure": 0.0},
+    "injected posts reach everybody": {"injection.audience": "everyone"},
+    "beliefs of an earlier rule": {"beliefs": {"rule": "exposure-bounded", "pull": 0.005, "anchor": 0}},
+}
+QUARTERS = {"time.step_minutes": 15, "steps": 1344}
+OUTCOMES = {
+    "rankers": ["cross_cutting_exposure", "reach_false_mean", "exposures_false", "reshares_false"],
+    "responses": ["reach_false_mean", "exposures_false", "reshares_false", "reshares_false_per_exposure"],
+}
+
+
+def main() -> None:
+    """Run all parts and write the page."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--out", type=Path, default=Path("build/public"))
+    for name, seeds in (("--seeds", 10), ("--large", 4), ("--ablation-seeds", 3)):
+        parser.add_argument(name, type=int, default=seeds)
+    asked = parser.parse_args()
+    few, out = asked.ablation_seeds, asked.out
+    rankers = _compare(out / "rankers", asked.seeds, {"feed.ranker": RANKERS})
+    responses = _compare(
+        out / "responses", asked.seeds, {"moderation.response": RESPONSES}, {"moderation.strategy": "desk"}
+    )
+    large = _compare(out / "large", asked.large, {}, LARGE)
+    changed = {name: _compare(out / f"ablation-{n}", few, {}, to) for n, (name, to) in enumerate(ABLATIONS.items())}
+    quarters = _compare(out / "quarters", few, {}, QUARTERS)
+    base, with_20_000 = _facts(rankers), _facts(large)
+    base_few = _facts(_compare(out / "base", few, {}))
+    parts = [
+        _INTRODUCTION,
+        "## Facts\n",
+        f"2,000 people, {asked.seeds} seeds: {base}\n",
+        f"20,000 people, {asked.large} seeds: {with_20_000}\n",
+        *_fact_table({"2,000 people": base, "20,000 people": with_20_000}),
+        "\n## Rankers\n",
+        *_effects(rankers, OUTCOMES["rankers"]),
+        "\n## Responses of moderation\n",
+        _RESPONSES,
+        *_effects(responses, OUTCOMES["responses"]),
+        "",
+        *_exposed(responses),
+        "\n## Steps of 15 minutes, and ablations\n",
+        f"{few} seeds. A value inside the interval of its fact is bold.\n",
+        *_fact_table({"steps of an hour": base_few, "steps of 15 minutes": _facts(quarters)}),
+        "\nEach row takes one mechanism away. The values are those with it and without it.\n",
+        *_ablations(base_few, {name: _facts(experiment) for name, experiment in changed.items()}),
+    ]  # fmt: skip
+    PAGE.write_text("\n".join(parts).rstrip() + "\n", encoding="utf-8")
+
+
+_INTRODUCTION = """# The public of Marlow Bay
+
+Written by `make public`, which runs the scenario `marlow-bay` some 150 times (half an hour on two processors).
+[Realism](realism.md) says what each fact is, where its interval comes from, and which facts no default was set from.
+"""
+_RESPONSES = """The desk rules on the same posts after the same delays in every arm; what follows a ruling differs.
+Differences are paired by seed, with 95% CIs.
+"""
+
+
+def _compare(
+    folder: Path, seeds: int, vary: Mapping[str, Sequence[Any]], settings: Mapping[str, Any] | None = None
+) -> Experiment:
+    began = time.perf_counter()
+    made = ts.compare(SCENARIO, vary=dict(vary), seeds=seeds, settings=dict(settings or {}), out=folder)
+    sys.stdout.write(f"{folder.name}: {len(made.finished)} runs, {time.perf_counter() - began:.0f} s\n")
+    return made
+
+
+def _facts(experiment: Experiment) -> FactReport:
+    return ts.check_facts(experiment)
+
+
+def _fact_table(reports: Mapping[str, FactReport]) -> Iterable[str]:
+    """Yield a row for each fact that a report measures, with its interval and a column for each report."""
+    yield f"| fact | interval | {' | '.join(reports)} |"
+    yield "|---|---|" + "---:|" * len(reports)
+    for checks in zip(*(report.checks for report in reports.values()), strict=True):
+        fact = checks[0].fact
+        if any(check.measured for check in checks):
+            low, high = (significant(end) for end in fact.interval)
+            mark = (" (left out)" if fact.left_out else "") + (" (from memory)" if fact.verify else "")
+            yield f"| `{fact.id}`{mark} | {low} to {high} | {' | '.join(map(_cell, checks))} |"
+
+
+def _cell(check: FactCheck) -> str:
+    """Return the value of a fact with its interval, bold where it is inside."""
+    if not check.measured:
+        return ""
+    value = f"**{significant(check.value)}**" if check.inside else significant(check.value)
+    return value if math.isnan(check.low) else f"{value} [{significant(check.low)}, {significant(check.high)}]"
+
+
+def _ablations(base: FactReport, changed: Mapping[str, FactReport]) -> Iterable[str]:
+    """Yield a row for each ablation: facts that are inside with the mechanism alone, and those without it alone."""
+    yield "| without | facts inside | inside only with it | inside only without it |"
+    yield "|---|---|---|---|"
+    for name, report in changed.items():
+        pairs = list(zip(base.checks, report.checks, strict=True))
+        scored = [check for check in report.checks if check.scored]
+        lost, won = (
+            ", ".join(
+                f"`{one.fact.id}` {significant(one.value)} → {significant(other.value) if other.measured else 'none'}"
+                for one, other in pairs
+                if (one.inside, bool(other.inside)) == (inside, not inside)
+            )
+            for inside in (True, False)
+        )
+        yield f"| {name} | {sum(bool(check.inside) for check in scored)} of {len(scored)} | {lost} | {won} |"
+
+
+def _effects(experiment: Experiment, names: Sequence[str]) -> Iterable[str]:
+    made = answer(experiment)
+    rows = made.effects.to_dicts()
+    yield f"| outcome | unit | {made.baseline} | arm | difference | 95% CI | p (Holm) |"
+    yield "|---|---|---:|---|---:|---|---:|"
+    for name in [*names, *dict.fromkeys(row["outcome"] for row in rows if row["outcome"].startswith("shift."))]:
+        for row in rows:
+            if row["outcome"] == name:
+                value, low, high = amount(row, sign=True)
+                cells = (
+                    row["title"], row["unit"], significant(row["base"]), row["label"], value, f"{low} to {high}",
+                    significant(row["p_holm"], 2),
+                )  # fmt: skip
+                yield f"| {' | '.join(cells)} |"
+
+
+def _exposed(experiment: Experiment) -> Iterable[str]:
+    yield "| effect on the stance, by group | proposition | arm | difference | 95% CI |"
+    yield "|---|---|---|---:|---|"
+    for row in answer(experiment).exposed.to_dicts():
+        low, high = (significant(row[name], 2, signed=True) for name in ("low", "high"))
+        arm = row["arm"].rpartition("=")[2]
+        value = significant(row["value"], 2, signed=True)
+        yield f"| {row['group']} | `{row['proposition']}` | {arm} | {value} | {low} to {high} |"
+
+
+if __name__ == "__main__":
+    main()
