@@ -26,6 +26,7 @@ if typing.TYPE_CHECKING:
     from townsquare.experiments.verbs import replay as replay
     from townsquare.experiments.verbs import run as run
     from townsquare.experiments.verbs import sweep as sweep
+    from townsquare.humans.effects.check import check_people as check_people
     from townsquare.humans.fit.studies import fit as fit
     from townsquare.pages.reports import report as report
     from townsquare.record.memory import MemoryRecorder as MemoryRecorder
@@ -53,6 +54,7 @@ _HOMES = {
         ("Experiment", "Run", "compare", "counterfactual", "replay", "run", "sweep"), "townsquare.experiments.verbs"
     ),
     "check_facts": "townsquare.experiments.facts",
+    "check_people": "townsquare.humans.effects.check",
     "fit": "townsquare.humans.fit.studies",
     "json_schema": "townsquare.settings.resolve",
     **dict.fromkeys(("list_scenarios", "load_scenario", "synthetic_scenario"), "townsquare.scenario.load"),

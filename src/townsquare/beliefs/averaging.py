@@ -7,6 +7,8 @@ minus it. What represents their fixed matrix of influence is the feed of the ste
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numba as nb
 
 from townsquare.beliefs.arrays import AgentSettings, Beliefs, Moved, Table
@@ -45,6 +47,38 @@ class Params(MemberParams):
     stubbornness: float = setting(
         0.0, "weight of the initial stance; 0 is DeGroot's model", ge=0, le=1, grid=SHARES, symbol="g"
     )
+
+
+QUANTITIES = Params(weight_on_others=1.0, stubbornness=0.53)
+"""For shares, counts and estimates: what one knew oneself stays, what others answer now replaces their last answers.
+
+Fitted to 29 groups of partisan crowds, net of 9 control groups: weight of others 0.47 [0.39, 0.54]."""
+GAIN, COUNTS_OF_A_PEER = 0.4, 8.0 / 3.0
+"""Of people who know samples: share of the way to the pooled estimate a round (0.36 to 0.43 by channel), and how many
+observations of its own an answer of another is worth (8 for 3 others; 7 to 18 by channel)."""
+
+
+class KnownSamples(NamedTuple):
+    """What n people start from, a share in [0, 1], and their settings of this rule."""
+
+    start: Float
+    settings: dict[str, Float]
+
+
+def known_samples(hits: Float, size: Float, others: Float, gain: float = GAIN) -> KnownSamples:
+    """Return start and settings of people who drew samples of known size from one urn.
+
+    Each moves by ``gain`` toward the mean of a flat prior, its own sample and the answers of ``others`` people.
+
+    >>> import numpy as np
+    >>> start, settings = known_samples(np.array([3.0]), np.array([3.0]), np.array([3.0]))
+    >>> start.round(2).tolist(), {name: value.round(3).tolist() for name, value in settings.items()}
+    ([0.8], {'weight_on_others': [0.291], 'stubbornness': [0.154]})
+    """
+    counts = others * COUNTS_OF_A_PEER
+    stays = gain * (2.0 + size) / (2.0 + size + counts)
+    weight = (gain - stays) / (1.0 - stays)
+    return KnownSamples((1.0 + hits) / (2.0 + size), {"weight_on_others": weight, "stubbornness": stays})
 
 
 @nb.njit(cache=True, error_model="numpy")

@@ -57,6 +57,7 @@ def estimate(statistic: Callable[..., Float], *tables: Float) -> Interval:
 def _drawn(table: Float, stream: int) -> Iterator[Float]:
     """Yield sums over clusters drawn with replacement, some draws at a time: a table may have many clusters."""
     draw, n = np.random.default_rng([SEED, stream]), len(table)
+    table = table[np.lexsort(np.round(table, 9).T)]  # whatever the order of the rows and the names of the clusters
     some = max(1, _NUMBERS_AT_ONCE // n)
     for first in range(0, DRAWS, some):
         yield draw.multinomial(n, np.full(n, 1.0 / n), size=min(some, DRAWS - first)) @ table

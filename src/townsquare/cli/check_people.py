@@ -1,0 +1,53 @@
+"""``townsquare check people``: the shipped rules compared with experiments on people."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+from cyclopts import Parameter
+
+from townsquare.cli import options
+from townsquare.cli.console import safe, show_json, show_table
+
+
+def people(
+    *folders: Annotated[Path, Parameter(name="DIR")],
+    fit: bool = False,
+    markdown: bool = False,
+    as_json: options.AsJson = False,
+) -> int:
+    """Compare observed and predicted effects in experiments on people, by arm.
+
+    Shipped values are used. What people do without treatment is taken from the control arms of the data.
+
+    Parameters
+    ----------
+    folders
+        Folders of data, recognized by their columns; see docs/beliefs-and-people.md.
+    fit
+        Fit the one parameter of each form to other studies, groups or people of the data, instead of the shipped value.
+    markdown
+        Print Markdown, for docs/beliefs-and-people.md.
+    """
+    from townsquare.core.errors import SettingError
+    from townsquare.humans.effects.check import check_people
+    from townsquare.pages.people import arms
+
+    if not folders:
+        raise SettingError("DIR", got="nothing", allowed="at least one folder of data")
+    with options.Shown(quiet=as_json or markdown).progress(len(folders), "reading", "folder") as progress:
+        checked = check_people(folders, fit=fit, on_progress=progress.at)
+    if as_json:
+        return show_json([arms.plain(arm) for arm in checked])
+    if markdown:
+        print(arms.as_page(checked))
+        return 0
+    for line in arms.answer(checked):
+        print(("  " if line.startswith("  ") else "") + safe(line))
+    print()
+    for shown in arms.tables(checked):
+        show_table(shown)
+        if shown.note:
+            print(f"{shown.note}\n")
+    return 0

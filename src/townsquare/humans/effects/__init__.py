@@ -1,0 +1,1 @@
+"""Experiments with people, held against the shipped rules."""

@@ -1,0 +1,128 @@
+"""Chats and debates with answers before and after: trajectories of :mod:`townsquare.humans.trajectories`.
+
+The first answer is an instrument of its own: how far it tells the last one without any message is taken from control
+conversations, or, where there are none, from the other conversations (the baseline *prior only*). What messages add is
+predicted by the shipped reliability of a source.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+import numpy as np
+
+from townsquare.beliefs.arrays import owners
+from townsquare.beliefs.equation import STANCE_MARGIN, stances_of, start_log_odds
+from townsquare.beliefs.grids import grid_of
+from townsquare.core import registry
+from townsquare.core.array_types import Bool, Float
+from townsquare.humans.effects.contract import RMSE, Arm
+from townsquare.humans.effects.shipped import RELIABILITY, argument, independent
+from townsquare.humans.fit.baselines import fitted_anchoring
+from townsquare.humans.fit.evidence_choice import EvidenceChoice
+from townsquare.humans.fit.options import FitOptions
+from townsquare.humans.fit.predict import predict_cell
+from townsquare.humans.fit.prepared import Prepared, prepare
+from townsquare.humans.resample import codes, estimate, mean, out_of_fold, rmse, rmse_difference, sums
+from townsquare.humans.trajectories import Trajectories
+
+ANCHORING = 0.46
+"""How far a first answer tells the last one, where no data say so: the shipped a."""
+FEWEST_CONTROLS = 10
+_LARGEST = 5.0
+
+
+class _Read(NamedTuple):
+    """Messages that each person read: how many of each side, (n, 2), and their mean strength, (n,)."""
+
+    n: Float
+    strength: Float
+
+    def moved(self, reliability: float | Float) -> Float:
+        """Return log odds that the messages add; those of one side are correlated witnesses."""
+        each = argument(self.strength, reliability)
+        return np.asarray(each * (independent(self.n[:, 1]) - independent(self.n[:, 0])))
+
+
+def check_trajectories(dataset: str, people: Trajectories, fit: bool) -> Iterator[Arm]:
+    """Yield the arm with messages, the same with the shipped prior, and the control conversations."""
+    ready = prepare(people, FitOptions(rule="log_odds", evidence=EvidenceChoice(dedup=False)))
+    group = codes(ready.people.conversation)
+    initial, final = ready.spans.initial, ready.spans.final
+    controls = people.take(people.control)
+    treated = _prior_of_others(initial, final, group)
+    a, name = (treated, "prior only")
+    if len(controls) >= FEWEST_CONTROLS:
+        a, name = (
+            np.full(initial.size, fitted_anchoring(controls.initial, controls.final, STANCE_MARGIN)),
+            "prior of controls",
+        )
+    arms = {f"toward the messages, {name}": a, f"toward the messages, shipped prior (a {ANCHORING:g})": None}
+    for title, own in arms.items():
+        of_rule = np.full(initial.size, ANCHORING) if own is None else own
+        yield _arm(dataset, ready, title, {"prior only": treated, name: a}, of_rule, fit=fit and own is not None)
+    if len(controls) > 1:
+        yield _controls(dataset, controls)
+
+
+def _stance(initial: Float, a: float | Float, moved: float | Float = 0.0) -> Float:
+    return stances_of(start_log_odds(initial, a, STANCE_MARGIN) + moved)
+
+
+def _prior_of_others(initial: Float, final: Float, group: np.ndarray) -> Float:
+    """Return a of each person, fitted to the conversations of the other folds."""
+
+    def loss(a: float, rows: Bool) -> float:
+        return rmse(final[rows] - _stance(initial[rows], a))
+
+    return out_of_fold(loss, group, (0.0, _LARGEST))[0]
+
+
+def _arm(dataset: str, ready: Prepared, title: str, priors: dict[str, Float], a: Float, *, fit: bool) -> Arm:
+    """Return what messages did, beside the baselines; ``priors`` are a of each baseline, ``a`` that of the rule."""
+    group, (_, initial, final, rows) = codes(ready.people.conversation), ready.spans
+    owner, side = owners(rows.indptr), (rows.polarity > 0).astype(np.int64)
+    counts = np.zeros((initial.size, 2))
+    np.add.at(counts, (owner, side), rows.sign)
+    total = np.bincount(owner, rows.strength, initial.size) / np.maximum(np.bincount(owner, minlength=initial.size), 1)
+    read, prior, note = _Read(counts, total), _stance(initial, a), ""
+    reliability: float | Float = RELIABILITY
+    if fit:
+        reliability, _ = out_of_fold(
+            lambda r, rows: rmse(final[rows] - _stance(initial, a, read.moved(r))[rows]), group, (0.0, 0.95)
+        )
+        note = f"reliability fitted to other conversations: {reliability.min():.2f} to {reliability.max():.2f}"
+    predicted = _stance(initial, a, read.moved(reliability))
+    toward = np.sign(counts[:, 1] - counts[:, 0])
+    moved = toward != 0
+    pair = [sums(group[moved], np.ones(moved.sum()), (toward * (x - prior))[moved]) for x in (final, predicted)]
+    observed = estimate(mean, pair[0])
+    rule = registry.get("beliefs", "log_odds").params()
+    defaults = {"x": rule.uptake, "y": rule.anchoring}
+    paper = predict_cell(rows, grid_of("log_odds"), STANCE_MARGIN, **defaults)
+    errors = {"no change": initial - final, "log_odds, default": paper - final}
+    errors |= {name: _stance(initial, own) - final for name, own in priors.items()}
+    gain = rmse_difference(group, predicted - final, errors["prior only"])
+    return Arm(
+        dataset=dataset, form=ready.people.name, measure=RMSE, unit="stance, net of the start",
+        arm=title, observed=observed.value, interval=observed[1:], predicted=float(mean(pair[1].sum(axis=0)[None])[0]),
+        error=rmse(predicted - final), goal="not worse than prior only beyond noise", met=not gain.low > 0,
+        against="prior only", gain=gain,
+        baselines={key: rmse(value) for key, value in errors.items()}, note=note,
+    )  # fmt: skip
+
+
+def _controls(dataset: str, controls: Trajectories) -> Arm:
+    """Return conversations about something else: the prior of the other ones, against no change."""
+    group = codes(controls.conversation)
+    change = controls.final - controls.initial
+    observed = estimate(mean, sums(group, np.ones(change.size), np.abs(change)))
+    predicted = _stance(controls.initial, _prior_of_others(controls.initial, controls.final, group))
+    gain = rmse_difference(group, controls.final - predicted, change)
+    return Arm(
+        dataset=dataset, form=controls.name, arm="controls", measure=RMSE, unit="stance, absolute change",
+        observed=observed.value, interval=observed[1:], predicted=float(np.abs(predicted - controls.initial).mean()),
+        error=rmse(controls.final - predicted), against="no change", gain=gain, baselines={"no change": rmse(change)},
+        note="answer noise alone: a rule that moves these people calls noise persuasion",
+    )  # fmt: skip

@@ -1,0 +1,90 @@
+"""Experiments on people held against the shipped rules: the answer, and one table for each data set."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from functools import partial
+
+from townsquare.core.text_table import Table, as_markdown, table
+from townsquare.core.words import count, number
+from townsquare.humans.effects.contract import CONSTANT, NO_CONTROLS, POINTS, RMSE, Arm
+from townsquare.humans.fit.scores import Interval
+from townsquare.pages.people.words import with_interval
+
+_COLUMNS = ("dataset", "form", "arm", "measure", "unit", "observed", "predicted", "error", "goal", "met", "against")
+_HEADS = ("observed", "predicted", "error", "minus baseline=gain", "goal", "met", "baselines")
+
+
+def plain(arm: Arm) -> dict[str, object]:
+    """Return an arm as plain values, for ``--json``."""
+    gain = None if arm.gain is None else arm.gain._asdict()
+    more = {"interval": list(arm.interval), "gain": gain, "baselines": dict(arm.baselines), "note": arm.note}
+    return {**{name: getattr(arm, name) for name in _COLUMNS}, **more}
+
+
+def answer(arms: Sequence[Arm]) -> list[str]:
+    """Return how many goals are met, and every one that is missed."""
+    asked = [arm for arm in arms if arm.met is not None]
+    by_constant = [arm for arm in asked if arm.goal.endswith(CONSTANT)]
+    goals = [arm for arm in asked if not arm.goal.endswith(CONSTANT)]
+    lines = [f"{sum(bool(arm.met) for arm in goals)} of {count(len(goals), 'goal')} are met."] if goals else []
+    if by_constant:
+        met = sum(bool(arm.met) for arm in by_constant)
+        lines.append(f"Arms without a verdict, predicted by constants: {met} of {len(by_constant)} within ±5 points.")
+    lines += [f"  Missed: {arm.dataset}, {arm.arm}: {_missed(arm)}; goal: {arm.goal}." for arm in asked if not arm.met]
+    without = [arm for arm in arms if arm.met is None and NO_CONTROLS in arm.note]
+    if without:
+        lines.append(f"{count(len(without), 'arm')} without controls: shown, not scored.")
+    return lines or ["No arm has a goal."]
+
+
+def _missed(arm: Arm) -> str:
+    if arm.gain is not None:
+        return f"RMSE {number(arm.error, _digits(arm, arm.error))}, {_gain(arm)}"
+    return f"error {number(arm.error, _digits(arm), signed=True)} {arm.unit}"
+
+
+def _digits(arm: Arm, value: float = 0.0) -> int:
+    return 1 if POINTS in arm.unit or value >= 10.0 else 3
+
+
+def _gain(arm: Arm) -> str:
+    if arm.gain is None or not math.isfinite(arm.gain.value):
+        return ""
+    return f"{with_interval(arm.gain, _digits(arm), signed=True)} against {arm.against}"
+
+
+def tables(arms: Sequence[Arm]) -> Iterator[Table]:
+    """Yield a table for each data set and form, arms in rows."""
+    for dataset, form in dict.fromkeys((arm.dataset, arm.form) for arm in arms):
+        own = [arm for arm in arms if (arm.dataset, arm.form) == (dataset, form)]
+        units = ", ".join(dict.fromkeys(arm.unit for arm in own))
+        notes = dict.fromkeys(arm.note for arm in own if arm.note)
+        yield table(
+            f"{dataset} ({form}): {units}", [_row(arm) for arm in own], (str, "arm", *_HEADS),
+            note=" ".join(f"{note[0].upper()}{note[1:]}." for note in notes), words=("arm", "goal", "met", "baselines"),
+        )  # fmt: skip
+
+
+def _row(arm: Arm) -> dict[str, str]:
+    shown = partial(number, digits=_digits(arm))
+    rmse = f"RMSE {number(arm.error, _digits(arm, arm.error))}"
+    return {
+        "arm": arm.arm,
+        "observed": with_interval(Interval(arm.observed, *arm.interval), _digits(arm), signed=True),
+        "predicted": shown(arm.predicted, signed=True),
+        "error": rmse if arm.measure == RMSE else shown(arm.error, signed=True),
+        "gain": _gain(arm),
+        "goal": arm.goal,
+        "met": {True: "yes", False: "NO", None: ""}[arm.met],
+        "baselines": "; ".join(f"{name} {number(value, _digits(arm, value))}" for name, value in arm.baselines.items()),
+    }
+
+
+def as_page(arms: Sequence[Arm]) -> str:
+    """Return answer and tables in Markdown."""
+    parts = ["\n".join(f"- {line.strip()}" for line in answer(arms))]
+    for shown in tables(arms):
+        parts += [f"**{shown.caption}**", as_markdown(shown), *([shown.note] if shown.note else [])]
+    return "\n\n".join(parts)
