@@ -80,13 +80,13 @@ def exposed_sentences(effects: pl.DataFrame, short: Mapping[str, str], statement
     half = (pl.col("high") - pl.col("low")) / 2
     best = rows.sort(pl.col("value").abs() / half, descending=True, maintain_order=True).row(0, named=True)
     about = effects.filter(arm=best["arm"], proposition=best["proposition"]).to_dicts()
-    said = []
+    by_group = []
     for row in about:
         value, low, high = (significant(row[name], 2, signed=True) for name in ("value", "low", "high"))
-        said.append(f"{value} in {_WHO[row['group']]} (95% CI {low} to {high})")
+        by_group.append(f"{value} in {_WHO[row['group']]} (95% CI {low} to {high})")
     return [
         f"{percent(best['without'])} of people see no false post. Effect of {short[best['arm']]} on the stance on "
-        f"“{statements[best['proposition']]}”: {listed(said)}."
+        f"“{statements[best['proposition']]}”: {listed(by_group)}."
     ]
 
 
