@@ -28,7 +28,7 @@ from townsquare.beliefs.move_kernels import anchored, clipped, settled
 from townsquare.beliefs.trail import step_by
 from townsquare.core.array_types import Float
 from townsquare.core.draws import StageDraws
-from townsquare.settings.config import MemberParams, setting
+from townsquare.settings.config import ASSUMED, MemberParams, setting
 
 SETTINGS = ("weight_on_others", "stubbornness")
 
@@ -43,9 +43,16 @@ class Params(MemberParams):
         le=1,
         grid=UPTAKE,
         symbol="w",
+        basis=ASSUMED,
     )
     stubbornness: float = setting(
-        0.0, "weight of the initial stance; 0 is DeGroot's model", ge=0, le=1, grid=SHARES, symbol="g"
+        0.0,
+        "weight of the initial stance; 0 is DeGroot's model",
+        ge=0,
+        le=1,
+        grid=SHARES,
+        symbol="g",
+        basis="published: DeGroot 1974",
     )
 
 

@@ -27,7 +27,7 @@ from townsquare.beliefs.move_kernels import clipped, settled
 from townsquare.beliefs.trail import step_by
 from townsquare.core.array_types import Float
 from townsquare.core.draws import StageDraws
-from townsquare.settings.config import MemberParams, setting
+from townsquare.settings.config import ASSUMED, MemberParams, setting
 
 NEEDS, SETTINGS = frozenset({"exposures"}), ("tolerance", "convergence")
 
@@ -36,10 +36,16 @@ class Params(MemberParams):
     """Tolerance and rate of convergence."""
 
     convergence: float = setting(
-        0.5, "share of the gap to the mean that is closed (mu)", ge=0, le=1, grid=UPTAKE, symbol="mu"
+        0.5,
+        "share of the gap to the mean that is closed (mu)",
+        ge=0,
+        le=1,
+        grid=UPTAKE,
+        symbol="mu",
+        basis="published: Deffuant and others 2000",
     )
     tolerance: float = setting(
-        0.4, "maximum distance of stances that count (epsilon)", ge=0, le=2, grid=DISTANCES, symbol="eps"
+        0.4, "maximum distance of stances that count (epsilon)", ge=0, le=2, grid=DISTANCES, symbol="eps", basis=ASSUMED
     )
 
 

@@ -8,7 +8,6 @@ and, from about 58 posts a step at trust 0.5, diverge: bundled scenarios use ``e
 from __future__ import annotations
 
 import numpy as np
-from pydantic import Field
 
 from townsquare.beliefs import arrays
 from townsquare.beliefs.contract import AgentParams, BeliefInputs, BeliefRule, BeliefState, Exposed, Own, Replay, Trail
@@ -19,35 +18,48 @@ from townsquare.beliefs.trust import TRUST, author_trust
 from townsquare.core.array_types import Float
 from townsquare.core.draws import StageDraws
 from townsquare.core.pairs import empty_block
-from townsquare.settings.config import MemberParams, setting
+from townsquare.settings.config import ASSUMED, MemberParams, setting
+
+SIMSWARM = "published: SimSwarm"
 
 
 class Factors(MemberParams):
     """The constants of the page on the likes of a root, and whether it is new."""
 
-    novelty_new: float = Field(1.5, ge=0, description="weight factor of a root seen for the first time")
-    novelty_repeat: float = Field(0.5, ge=0, description="weight factor of a root seen before")
-    social_proof_floor: float = Field(0.3, ge=0, description="social proof of a root without likes")
-    social_proof_per_like: float = Field(0.07, ge=0, description="social proof added by each like shown")
-    likes_at_most: int | None = Field(
-        None, ge=0, description="maximum likes of a root that count as social proof; unset: all, as in SimSwarm"
+    novelty_new: float = setting(1.5, "weight factor of a root seen for the first time", ge=0, basis=SIMSWARM)
+    novelty_repeat: float = setting(0.5, "weight factor of a root seen before", ge=0, basis=SIMSWARM)
+    social_proof_floor: float = setting(0.3, "social proof of a root without likes", ge=0, basis=SIMSWARM)
+    social_proof_per_like: float = setting(0.07, "social proof added by each like shown", ge=0, basis=SIMSWARM)
+    likes_at_most: int | None = setting(
+        None, "maximum likes of a root that count as social proof; unset: all, as in SimSwarm", ge=0, basis=SIMSWARM
     )
 
 
 class Params(Factors):
     """The constants of the page, and two additions that are off: ``anchor`` and ``own_pull``."""
 
-    resistance_floor: float = Field(0.3, gt=0, description="divisor at confidence 0")
-    resistance_slope: float = Field(0.7, ge=0, description="added to the divisor at confidence 1")
-    pull: float = setting(0.1, "influence rate: share of the gap closed by an influence of 1", ge=0, le=1, grid=UPTAKE)
-    trust_start: float = Field(0.5, ge=0, le=1, description="initial trust in an author without a credibility")
-    trust_rate: float = Field(0.05, ge=0, le=1, description="twice the increase in trust at full agreement")
-    confidence_per_like: float = Field(0.005, ge=0, le=1, description="confidence gained by a like on an own post")
-    confidence_per_dislike: float = Field(0.008, ge=0, le=1, description="confidence lost by a dislike on an own post")
-    anchor: float = setting(
-        0.0, "stubbornness: share of the gap to the initial stance closed in each step", ge=0, le=1, grid=SHARES
+    resistance_floor: float = setting(0.3, "divisor at confidence 0", gt=0, basis=SIMSWARM)
+    resistance_slope: float = setting(0.7, "added to the divisor at confidence 1", ge=0, basis=SIMSWARM)
+    pull: float = setting(
+        0.1, "influence rate: share of the gap closed by an influence of 1", ge=0, le=1, grid=UPTAKE, basis=SIMSWARM
     )
-    own_pull: float = Field(0.0, ge=0, le=1, description="share of the gap to an own post closed by writing it")
+    trust_start: float = setting(0.5, "initial trust in an author without a credibility", ge=0, le=1, basis=SIMSWARM)
+    trust_rate: float = setting(0.05, "twice the increase in trust at full agreement", ge=0, le=1, basis=SIMSWARM)
+    confidence_per_like: float = setting(
+        0.005, "confidence gained by a like on an own post", ge=0, le=1, basis=SIMSWARM
+    )
+    confidence_per_dislike: float = setting(
+        0.008, "confidence lost by a dislike on an own post", ge=0, le=1, basis=SIMSWARM
+    )
+    anchor: float = setting(
+        0.0,
+        "stubbornness: share of the gap to the initial stance closed in each step",
+        ge=0,
+        le=1,
+        grid=SHARES,
+        basis=ASSUMED,
+    )
+    own_pull: float = setting(0.0, "share of the gap to an own post closed by writing it", ge=0, le=1, basis=ASSUMED)
 
 
 SETTINGS = tuple(Params.model_fields)

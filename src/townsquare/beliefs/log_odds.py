@@ -14,7 +14,6 @@ from __future__ import annotations
 from typing import Literal
 
 import numpy as np
-from pydantic import Field
 
 from townsquare.beliefs import arrays
 from townsquare.beliefs.contract import (
@@ -36,7 +35,7 @@ from townsquare.core.draws import StageDraws
 from townsquare.core.enums import HoldingChange, TrailKind
 from townsquare.core.errors import SettingError
 from townsquare.core.schema import NONE
-from townsquare.settings.config import MemberParams, setting
+from townsquare.settings.config import ASSUMED, MemberParams, setting
 
 LOG_ODDS, PRIOR = "log_odds", "prior"
 REPLAYED = ("stance_margin", *SETTINGS)
@@ -44,34 +43,55 @@ REPLAYED = ("stance_margin", *SETTINGS)
 other's, and warn."""
 
 
+PAPER = "published: Belief Engine"
+
+
 class Params(MemberParams):
     """Uptake, anchoring, and how an agent starts."""
 
     uptake: float = setting(
-        0.40, "u: uptake, the effect of later evidence on the log odds", ge=0, grid=UPTAKE, symbol="u", search_to=20.0
+        0.40,
+        "u: uptake, the effect of later evidence on the log odds",
+        ge=0,
+        grid=UPTAKE,
+        symbol="u",
+        search_to=20.0,
+        basis=PAPER,
     )
     anchoring: float = setting(
-        0.70, "a: weight of the initial stance; may exceed 1", ge=0, grid=ANCHORING, symbol="a", search_to=5.0
+        0.70,
+        "a: weight of the initial stance; may exceed 1",
+        ge=0,
+        grid=ANCHORING,
+        symbol="a",
+        search_to=5.0,
+        basis=PAPER,
     )
-    confirmation: float = Field(
+    confirmation: float = setting(
         0.0,
+        "B: a record that agrees with the stance at acceptance counts with u(1+B), others with u(1-B)",
         ge=0,
         le=1,
-        description="B: a record that agrees with the stance at acceptance counts with u(1+B), others with u(1-B)",
+        basis=ASSUMED,
     )
-    start: Literal["stated", "records"] = Field(
-        "stated", description="initial belief: a prior from the drawn stance, or seed records that match it"
+    start: Literal["stated", "records"] = setting(
+        "stated", "initial belief: a prior from the drawn stance, or seed records that match it", basis=ASSUMED
     )
-    seed_records: int = Field(10, ge=1, description="with `start: records`, seed records per agent and proposition")
-    prior_scale: float = Field(1.0, gt=0, description="factor on the contribution of each seed record; 1 is Equation 1")
-    stance_margin: float = Field(
-        STANCE_MARGIN, gt=0, lt=1, description="with `start: stated`, stances are first clipped to ±(1 − this value)"
+    seed_records: int = setting(
+        10, "with `start: records`, seed records per agent and proposition", ge=1, basis=ASSUMED
     )
-    profiles: str = Field(
+    prior_scale: float = setting(
+        1.0, "factor on the contribution of each seed record; 1 is Equation 1", gt=0, basis=PAPER
+    )
+    stance_margin: float = setting(
+        STANCE_MARGIN, "with `start: stated`, stances are first clipped to ±(1 − this value)", gt=0, lt=1, basis=ASSUMED
+    )
+    profiles: str = setting(
         "",
-        description="file of profiles (profile, u, a, share); each agent draws one for the whole run; unset: all have "
+        "file of profiles (profile, u, a, share); each agent draws one for the whole run; unset: all have "
         "`uptake` and `anchoring`",
-        json_schema_extra={"file": "scenario"},
+        file="scenario",
+        basis=ASSUMED,
     )
 
     def check_change(self, before: MemberParams) -> None:

@@ -27,7 +27,6 @@ from __future__ import annotations
 from dataclasses import replace
 
 import numpy as np
-from pydantic import Field
 
 from townsquare.beliefs import arrays, log_odds, social_kernels
 from townsquare.beliefs.contract import (
@@ -41,7 +40,7 @@ from townsquare.beliefs.contract import (
     Replay,
     Trail,
 )
-from townsquare.beliefs.exposure import Factors
+from townsquare.beliefs.exposure import SIMSWARM, Factors
 from townsquare.beliefs.log_odds_kernels import Summed
 from townsquare.beliefs.social_kernels import Weights
 from townsquare.beliefs.trail import trail_rows
@@ -50,6 +49,7 @@ from townsquare.core.array_types import Float, Int64
 from townsquare.core.draws import StageDraws
 from townsquare.core.enums import TrailKind
 from townsquare.core.pairs import PairBlock, empty_block, lookup
+from townsquare.settings.config import ASSUMED, setting
 
 WORTH, LABEL = "worth", "label"
 SWITCHES = ("weigh_trust", "weigh_social_proof", "weigh_novelty", "weigh_labels")
@@ -62,14 +62,16 @@ NEEDS = frozenset({"exposures", "holdings", "claim_exposures"})
 class Params(Factors, log_odds.Params):
     """Settings of ``log_odds``, the constants of SimSwarm, and a switch for each factor."""
 
-    weigh_trust: bool = Field(True, description="multiply strength by trust in the account that passed the claim on")
-    weigh_social_proof: bool = Field(True, description="multiply strength by social proof")
-    weigh_novelty: bool = Field(True, description="multiply strength by novelty")
-    weigh_labels: bool = Field(
-        True, description="multiply strength by the label weight of the last exposure to the claim"
+    weigh_trust: bool = setting(
+        True, "multiply strength by trust in the account that passed the claim on", basis=ASSUMED
     )
-    trust_start: float = Field(0.5, ge=0, le=1, description="initial trust in an author without a credibility")
-    trust_rate: float = Field(0.05, ge=0, le=1, description="twice the increase in trust at full agreement")
+    weigh_social_proof: bool = setting(True, "multiply strength by social proof", basis=ASSUMED)
+    weigh_novelty: bool = setting(True, "multiply strength by novelty", basis=ASSUMED)
+    weigh_labels: bool = setting(
+        True, "multiply strength by the label weight of the last exposure to the claim", basis=ASSUMED
+    )
+    trust_start: float = setting(0.5, "initial trust in an author without a credibility", ge=0, le=1, basis=SIMSWARM)
+    trust_rate: float = setting(0.05, "twice the increase in trust at full agreement", ge=0, le=1, basis=SIMSWARM)
 
 
 def init(stance: Float, confidence: Float, params: AgentParams) -> BeliefState:

@@ -35,7 +35,8 @@ AnyTruthWord = Annotated[Literal["any", "true", "false"], BeforeValidator(_in_wo
 """Words that YAML takes for truth values where they are not in quotes."""
 
 
-_MARKS = ("unit", "file", "names", "params_of", "allowed", "grid", "symbol", "search_to")
+ASSUMED = "assumed"
+_MARKS = ("unit", "file", "names", "params_of", "allowed", "grid", "symbol", "search_to", "basis")
 """What a setting may say of itself beyond its type and limits: see :func:`setting`."""
 
 
@@ -54,7 +55,8 @@ def setting(default: Any, meaning: str, **limits: Any) -> Any:
         (:mod:`townsquare.settings.references`); ``params_of``, the family whose settings it holds; ``allowed``, what
         it may be, in words; of a belief rule's number that is fitted to people, ``grid``, the values that are tried,
         ``symbol``, what tables call it, and ``search_to``, how far a search goes where the setting has no upper limit
-        (:mod:`townsquare.beliefs.grids`).
+        (:mod:`townsquare.beliefs.grids`); and ``basis``, what its default rests on: ``fitted``, ``published`` or
+        ``assumed``, the first two with their source, such as ``published: SimSwarm``.
     """
     marks = {name: limits.pop(name) for name in _MARKS if name in limits} or None
     if callable(default):

@@ -14,6 +14,7 @@ from pydantic import BaseModel, ConfigDict, Field, field_validator
 
 from townsquare.core.registry import did_you_mean, names
 from townsquare.settings.base import (
+    ASSUMED,
     ActionName,
     Friction,
     MemberParams,
@@ -26,7 +27,7 @@ from townsquare.settings.base import (
 )
 from townsquare.settings.events import Event, Treatment
 
-__all__ = ["ActionName", "MemberParams", "Section", "Share", "setting"]
+__all__ = ["ASSUMED", "ActionName", "MemberParams", "Section", "Share", "setting"]
 """Names of :mod:`townsquare.settings.base` that other rooms import from here."""
 
 

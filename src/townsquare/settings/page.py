@@ -48,7 +48,8 @@ def _rows(schema: Schema, path: str, piece: Schema, *, members: bool) -> Iterato
         words = allowed(schema, whole) + (f" ({whole['unit']})" if "unit" in whole else "")
         row = [f"`{path}`", _cell(words), default]
         row += [_cell(", ".join(variant.get("members", [])))] if members else []
-        yield [*row, _cell(whole.get("description", ""))]
+        basis = f" ({whole['basis']})" if "basis" in whole else ""
+        yield [*row, _cell(whole.get("description", "") + basis)]
         below = below or _of_option(schema, whole)
         if isinstance(whole.get("items"), Mapping):
             below, path = follow(schema, whole["items"]).get("properties", {}), f"{path}[]"

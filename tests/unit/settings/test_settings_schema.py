@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import pytest
@@ -50,6 +51,12 @@ def test_every_core_setting_has_a_meaning() -> None:
         if not follow(schema, piece).get("description") and "variants" not in piece
     ]
     assert without == []
+
+
+@pytest.mark.parametrize("rule", registry.names("beliefs"))
+def test_every_default_of_a_belief_rule_says_what_it_rests_on(rule: str) -> None:
+    for name, piece in params_of("beliefs", rule).model_json_schema(by_alias=False).get("properties", {}).items():
+        assert re.fullmatch(r"assumed|(fitted|published): .+", piece.get("basis", "")), f"{name}: setting(basis=...)"
 
 
 def test_words_of_actions_are_those_of_the_schema() -> None:
