@@ -233,6 +233,7 @@ def test_the_command_prints_a_list_or_tables(tmp_path: Path, capsys: pytest.Capt
         ("a.csv", "group,condition,question,person,round,z,peers_z\n1,control,q,1,1,0,0\n", "two rounds"),
         ("a.csv", "group,condition,question,person,round,z,peers_z\n1,control,q,1,2,0,0\n", "no such person"),
         ("a.csv", "group,condition,question,person,round,z,peers_z\n1,control,q,1,1e9,0,0\n", "1e9"),
+        ("a.csv", "person,interval,repeated,rating\n" + "".join(f"1,{at},0,4\n" for at in range(201)), "at most 200"),
         ("trajectories.csv", "traj_id,card\n1,2\n", "trajectories.csv"),
     ],
 )

@@ -54,14 +54,11 @@ def check_trajectories(dataset: str, people: Trajectories, fit: bool) -> Iterato
     treated = _prior_of_others(initial, final, group)
     a, name = (treated, "prior only")
     if len(controls) >= FEWEST_CONTROLS:
-        a, name = (
-            np.full(initial.size, fitted_anchoring(controls.initial, controls.final, STANCE_MARGIN)),
-            "prior of controls",
-        )
-    arms = {f"toward the messages, {name}": a, f"toward the messages, shipped prior (a {ANCHORING:g})": None}
-    for title, own in arms.items():
-        of_rule = np.full(initial.size, ANCHORING) if own is None else own
-        yield _arm(dataset, ready, title, {"prior only": treated, name: a}, of_rule, fit=fit and own is not None)
+        own = fitted_anchoring(controls.initial, controls.final, STANCE_MARGIN)
+        a, name = np.full(initial.size, own), "prior of controls"
+    priors, shipped = {"prior only": treated, name: a}, np.full(initial.size, ANCHORING)
+    yield _arm(dataset, ready, f"toward the messages, {name}", priors, a, fit=fit)
+    yield _arm(dataset, ready, f"toward the messages, shipped prior (a {ANCHORING:g})", priors, shipped, fit=False)
     if len(controls) > 1:
         yield _controls(dataset, controls)
 

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 from townsquare.core.cells import Column, Sheet, words
+from townsquare.core.errors import DataError
 from townsquare.humans.fit.scores import Interval
 
 EFFECT, RMSE = "effect", "RMSE"
@@ -22,6 +23,7 @@ NO_CONTROLS = "no control arm"
 POINTS = "points"
 """Stands in a unit of percent."""
 
+MOST_ARMS = 200
 YES = words({"0": False, "1": True, "0.0": False, "1.0": True, "false": False, "true": True})
 
 
@@ -109,6 +111,21 @@ def fixed(columns: Sequence[Column]) -> Callable[[Sequence[str]], Sequence[Colum
     """Return what tells a form by its columns: all that are needed are there."""
     needed = {column.name for column in columns if column.needed}
     return lambda headers: columns if needed <= set(headers) else None
+
+
+def few(values: Sequence[Any], sheet: Sheet, column: str) -> list[Any]:
+    """Return the different values of a column that makes arms, in order.
+
+    Raises
+    ------
+    DataError
+        More of them than any experiment has arms.
+    """
+    different = sorted(set(values))
+    if len(different) > MOST_ARMS:
+        got, where = f"{len(different):,} different values", f"{sheet.table.location}, column {column!r}"
+        raise DataError(where, got=got, allowed=f"at most {MOST_ARMS}: each is an arm")
+    return different
 
 
 def effect(observed: Interval, predicted: float, within: float = math.nan, unit: str = "") -> dict[str, Any]:

@@ -17,7 +17,7 @@ from townsquare.beliefs.averaging import QUANTITIES
 from townsquare.core.array_types import Bool, Float, Int64
 from townsquare.core.cells import Column, names, numbers
 from townsquare.core.errors import DataError
-from townsquare.humans.effects.contract import NO_CONTROLS, RMSE, Arm, Form, Source, fixed
+from townsquare.humans.effects.contract import NO_CONTROLS, RMSE, Arm, Form, Source, few, fixed
 from townsquare.humans.effects.rounds import after_rounds
 from townsquare.humans.fit.scores import Interval, percentiles
 from townsquare.humans.resample import codes, estimate, out_of_fold, rmse, rmse_difference, slope, sums
@@ -25,12 +25,13 @@ from townsquare.humans.resample import codes, estimate, out_of_fold, rmse, rmse_
 CONTROL = "control"
 WIDEST = 4.0
 """z beyond ±4 counts as ±4; a rule sees z / 4, in [-1, 1]."""
+MOST_ROUNDS = 50
 GOAL = -0.09
 _DRAWS = 200
 _Z = numbers(-1e15, 1e15)
 COLUMNS = (
     *(Column(name, names(), needed=True) for name in ("group", "condition", "question", "person")),
-    Column("round", numbers(1, 1000, None, whole=True), needed=True),
+    Column("round", numbers(1, MOST_ROUNDS, None, whole=True), needed=True),
     Column("z", _Z, needed=True),
     Column("peers_z", _Z, needed=True),
 )
@@ -100,19 +101,16 @@ def check(sources: Sequence[Source], fit: bool) -> Iterator[Arm]:
         control = condition == CONTROL
         if control.any():
             yield _control(source, people, control)
-        for name in sorted(set(people.condition) - {CONTROL}):
-            yield _social(source, people, condition == name, control, name, fit)
+        for name in few(people.condition, source.sheet, "condition"):
+            if name != CONTROL:
+                yield _social(source, people, condition == name, control, name, fit)
 
 
 def _control(source: Source, people: _People, control: Bool) -> Arm:
     """Return the control arm: the line of the other control groups, against no rule at all."""
     group, first, last = people.group[control], people.first[control], people.last[control]
-    predicted = np.empty(first.size)
     several = np.unique(group).size > 1
-    for number in np.unique(group):
-        left_out = group == number
-        constant, b = _line(first[~left_out], last[~left_out]) if several else (0.0, 1.0)
-        predicted[left_out] = constant + b * first[left_out]
+    predicted = _other_groups(group, first, last) if several else first
     observed = _closed(group, first, last, np.zeros(first.size))
     gain = rmse_difference(group, last - predicted, last - first)
     return Arm(
@@ -164,7 +162,7 @@ def _social(source: Source, people: _People, arm: Bool, control: Bool, name: str
 
 
 def _other_groups(group: Int64, first: Float, last: Float) -> Float:
-    """Return the line of first and last answers of the other groups of the same arm: it knows the treatment."""
+    """Return what the line of first and last answers of the other groups of the same arm says."""
     out = np.empty(first.size)
     for number in np.unique(group):
         left_out = group == number

@@ -15,7 +15,7 @@ import numpy as np
 from townsquare.beliefs.averaging import GAIN, known_samples
 from townsquare.core.array_types import Bool, Float, Int64
 from townsquare.core.cells import Column, names, numbers
-from townsquare.humans.effects.contract import RMSE, Arm, Form, Source, fixed
+from townsquare.humans.effects.contract import RMSE, Arm, Form, Source, few, fixed
 from townsquare.humans.effects.rounds import after_rounds
 from townsquare.humans.resample import codes, estimate, out_of_fold, rmse, rmse_difference, slope, sums
 
@@ -80,7 +80,7 @@ def check(sources: Sequence[Source], fit: bool) -> Iterator[Arm]:
     """Yield first and later guesses of every channel of every table."""
     for source in sources:
         guesses = _read(source)
-        for channel in sorted(set(guesses.channel)):
+        for channel in few(guesses.channel, source.sheet, "channel"):
             own = guesses.take(np.flatnonzero(np.array(guesses.channel) == channel))
             first = own.take(np.flatnonzero(own.round == 1))
             if first.guess.size:

@@ -19,7 +19,7 @@ from townsquare.beliefs.equation import contributions
 from townsquare.core.array_types import Bool, Float
 from townsquare.core.cells import Column, names, numbers, words
 from townsquare.core.errors import DataError
-from townsquare.humans.effects.contract import CONSTANT, NO_CONTROLS, YES, Arm, Form, Source, effect, fixed
+from townsquare.humans.effects.contract import CONSTANT, NO_CONTROLS, YES, Arm, Form, Source, effect, few, fixed
 from townsquare.humans.effects.shipped import CONCORD, HEED_FALSE, HEED_TRUE, believed, logit, sigmoid
 from townsquare.humans.fit.scores import Interval
 from townsquare.humans.resample import codes, estimate, mean_difference, sums
@@ -53,18 +53,16 @@ class Shown(NamedTuple):
     """One arm before it is predicted.
 
     ``verdict`` (k,) is what people saw beside each item, -1, 0 or +1, ``before`` (k,) the share who believed it
-    without, ``weight`` (k,) how many ratings; ``kind`` is :data:`LABEL`, :data:`BY_MODEL` or :data:`PROMPT`. ``shift``
-    is the constant of a prompt in log odds.
+    without; ``kind`` is :data:`LABEL`, :data:`BY_MODEL` or :data:`PROMPT`. ``shift`` is the constant of a prompt in
+    log odds.
     """
 
     source: Source
     study: str
     name: str
-    truth: bool
     kind: str
     verdict: Float
     before: Float
-    weight: Float
     observed: Interval
     shift: float = 0.0
     note: str = ""
@@ -74,7 +72,7 @@ class Shown(NamedTuple):
         share = np.array([heed.get(sign, 0.0) for sign in self.verdict.tolist()])
         after = np.where(self.verdict == 0, sigmoid(logit(_inside(self.before)) + self.shift),
                          believed(self.before, self.verdict, share))  # fmt: skip
-        return float(np.average(after - self.before, weights=self.weight))
+        return float((after - self.before).mean())
 
 
 SHIPPED = {-1.0: HEED_FALSE, 1.0: HEED_TRUE}
@@ -157,7 +155,7 @@ def _faded(arm: Shown) -> float:
     """Return what ``social_log_odds`` does: a false verdict fades one record for the claim, a true one does nothing."""
     full, faded = contributions([1, 1], [0.5, 0.5 * LabelWeight().false], 0.4)
     after = sigmoid(logit(_inside(arm.before)) + np.where(arm.verdict < 0, faded - full, 0.0))
-    return float(np.average(after - arm.before, weights=arm.weight))
+    return float((after - arm.before).mean())
 
 
 # --- ratings of people --------------------------------------------------------------------------------------------
@@ -184,7 +182,7 @@ def _rated(source: Source) -> Iterator[Shown]:
     )  # fmt: skip
     known = np.isfinite(rows.believes)
     study, kind = np.array(rows.experiment), np.array(rows.intervention)
-    for name in sorted(set(rows.experiment)):
+    for name in few(rows.experiment, sheet, "experiment"):
         own = known & (study == name)
         for intervention, truth in product(sorted(set(kind[own & rows.treated].tolist())), (False, True)):
             treated = own & rows.treated & (kind == intervention) & (rows.true == truth)
@@ -211,7 +209,7 @@ def _shown(source: Source, rows: _Ratings, arm: tuple[str, str, bool], treated: 
     kind = PROMPT if math.isnan(says) else LABEL
     shift = TIPS[truth] if set(re.findall("[a-z]+", intervention.lower())) & _TIPS else 0.0
     verdict = np.array([0.0 if math.isnan(says) else says])
-    return Shown(source, study, title, truth, kind, verdict, before, np.ones(1), observed, shift, note)
+    return Shown(source, study, title, kind, verdict, before, observed, shift, note)
 
 
 def _by_person(rows: _Ratings, at: Bool) -> Float:
@@ -278,9 +276,7 @@ def _headlines(source: Source) -> Iterator[Shown]:
                 title = f"{condition}, {'true' if truth else 'false'}"
                 kind, note = (LABEL, "") if by_person else (BY_MODEL, "a check by a model that can be wrong")
                 study = f"{source.dataset}, {condition}"
-                yield Shown(
-                    source, study, title, truth, kind, verdict[at], before[at], np.ones(at.sum()), observed, note=note
-                )
+                yield Shown(source, study, title, kind, verdict[at], before[at], observed, note=note)
 
 
 FORM = Form("label_experiments", ABOUT, fixed(COLUMNS), check)

@@ -18,7 +18,7 @@ from townsquare.core.array_types import Bool, Float, Int64
 from townsquare.core.cells import Column, name_cell, names, numbers
 from townsquare.core.errors import DataError
 from townsquare.core.tabular import Record
-from townsquare.humans.effects.contract import NO_CONTROLS, YES, Arm, Form, Source, effect, fixed
+from townsquare.humans.effects.contract import NO_CONTROLS, YES, Arm, Form, Source, effect, few, fixed
 from townsquare.humans.effects.shipped import FAMILIAR, familiarity, retained
 from townsquare.humans.fit.scores import Interval
 from townsquare.humans.resample import codes, estimate, mean_difference, out_of_fold, sums
@@ -97,7 +97,7 @@ def check(sources: Sequence[Source], fit: bool) -> Iterator[Arm]:
         fitted = fit and np.unique(ratings.person).size > 1
         if fitted:
             size, _ = out_of_fold(ratings.loss, ratings.person, (0.0, 3.0))
-        for days in np.unique(ratings.delay).tolist():
+        for days in few(ratings.delay.tolist(), source.sheet, "interval"):
             again, new = ratings.at(days)
             own = size[(ratings.delay == days) & ~ratings.repeated]
             if again.stance.size:

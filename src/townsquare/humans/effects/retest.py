@@ -16,7 +16,7 @@ import numpy as np
 
 from townsquare.core.array_types import Float, Int64
 from townsquare.core.cells import Column, names, numbers, words
-from townsquare.humans.effects.contract import NO_CONTROLS, YES, Arm, Form, Source, effect
+from townsquare.humans.effects.contract import NO_CONTROLS, YES, Arm, Form, Source, effect, few
 from townsquare.humans.effects.shipped import NOISE, REPEAT
 from townsquare.humans.fit.scores import Interval
 from townsquare.humans.resample import (
@@ -194,7 +194,7 @@ def check_sitting(sources: Sequence[Source], fit: bool) -> Iterator[Arm]:
         person, part = codes(sheet["person"]), list(zip(sheet["study"], sheet["issue"], strict=True))
         whole = np.concatenate([before, after])
         whole = whole[np.isfinite(whole)]
-        for name in sorted(set(part)):
+        for name in few(part, sheet, "study"):
             at = np.array([own == name for own in part]) & np.isfinite(before + after)
             if not at.any():
                 continue
