@@ -16,6 +16,7 @@ import polars as pl
 from townsquare.analysis.beliefs import belief_change, belief_course, first_stances, names, statements
 from townsquare.analysis.contract import FAMILY, CachedRun, Measure, Reads, columns, measure
 from townsquare.analysis.engagement import engagement_balance, engagement_by_post
+from townsquare.analysis.facts.contract import window_of
 from townsquare.analysis.facts.people import SIDE
 from townsquare.analysis.health import participation
 from townsquare.analysis.moderation import moderation
@@ -136,7 +137,7 @@ def _engagement(run: Reads) -> dict[str, float]:
 
 
 def _reach(run: Reads) -> dict[str, float]:
-    by_post = reach(run)
+    by_post = _after_warm_up(run, reach(run))
     parts = {word: by_post.filter(pl.col("veracity") == word) for word in ("true", "false")}
     return {
         **{f"reach_{word}_mean": _number(part["reach"].mean()) for word, part in parts.items()},
@@ -145,12 +146,18 @@ def _reach(run: Reads) -> dict[str, float]:
     }
 
 
+def _after_warm_up(run: Reads, by_post: pl.DataFrame) -> pl.DataFrame:
+    return by_post.filter(pl.col("step") >= window_of(run).first)
+
+
 def _spread(run: Reads) -> dict[str, float]:
-    false = reach(run).filter(veracity="false").join(engagement_by_post(run), on="root", how="left")
-    shares, exposures = float(false["shares"].sum()), float(false["exposures"].sum())
+    false = (
+        _after_warm_up(run, reach(run)).filter(veracity="false").join(engagement_by_post(run), on="root", how="left")
+    )
+    many, exposures = float(false["shares"].sum()), float(false["exposures"].sum())
     return {
-        "reshares_false": shares if false.height else math.nan,
-        "reshares_false_per_exposure": 1000 * shares / exposures if exposures else math.nan,
+        "reshares_false": many if false.height else math.nan,
+        "reshares_false_per_exposure": 1000 * many / exposures if exposures else math.nan,
         "cross_cutting_exposure": _cross_cutting(run),
     }
 
@@ -164,7 +171,8 @@ def _cross_cutting(run: Reads) -> float:
     start, own = np.zeros((agents, n)), first_stances(run).pipe(collected)
     start[own["agent"].to_numpy(), own["proposition"].to_numpy()] = own["start"]
     start[np.abs(start) <= SIDE] = 0.0
-    shown = run.lazy("exposures").select("agent", "root").pipe(collected)
+    in_time = pl.col("step") >= window_of(run).first
+    shown = run.lazy("exposures").filter(in_time).select("agent", "root").pipe(collected)
     root = shown["root"].to_numpy()
     same = np.sign(start[shown["agent"].to_numpy(), about[root]]) * side[root] if n else np.zeros(0)
     taken = int(np.count_nonzero(same))
