@@ -11,16 +11,21 @@ import math
 
 import numpy as np
 import polars as pl
+from scipy import special
 
-from townsquare.analysis.contract import Reads, once_a_run, row_count
+from townsquare.analysis.contract import Reads, once_a_run, row_count, setting
 from townsquare.analysis.polarization import bimodality, pair_variance
+from townsquare.core.draws import Draws, Stage
 from townsquare.core.enums import AgentKind, PostKind, Veracity
 from townsquare.core.errors import UnknownName
 from townsquare.core.frames import ORDERED, collected
 from townsquare.core.registry import did_you_mean
+from townsquare.settings.config import Answers
 
 BINS = 20
 """Bins of equal width over [-1, 1], for histograms."""
+_STAYS = 0.05
+"""A stance that moved by less is answered as the last time by those who repeat themselves."""
 BOUND = 1.0 - 1e-9
 """A stance this far out counts as standing at the bounds of [-1, 1]."""
 QUANTILES = (0.05, 0.25, 0.5, 0.75, 0.95)
@@ -242,3 +247,32 @@ def stance_lines(run: Reads, lines: int = 12) -> pl.DataFrame:
     beliefs = person_beliefs(run).select("proposition", "agent", "step", "stance")
     courses = beliefs.join(pl.concat(chosen).lazy(), on=["agent", "proposition"])
     return courses.pipe(collected).sort("proposition", "agent", "step")
+
+
+def answers_to(run: Reads, stances: pl.DataFrame) -> pl.DataFrame:
+    """Return what people would say when asked at the start and at the end, as panels ask them.
+
+    Parameters
+    ----------
+    run : Reads
+        Its settings ``beliefs.answers`` and its seed make the answers.
+    stances : DataFrame
+        ``agent``, ``proposition``, ``start`` and ``end``, in [-1, 1].
+
+    Returns
+    -------
+    DataFrame
+        The same rows with ``start`` and ``end`` as answered, in [-1, 1]: a stance with the noise of an answer; the
+        second time the first answer again, with a probability, where the stance moved by less than 0.05.
+    """
+    noise = float(setting(run, "beliefs", "answers", "noise", default=Answers().noise))
+    repeat = float(setting(run, "beliefs", "answers", "repeat", default=Answers().repeat))
+    draw = Draws(int(setting(run, "seed", default=1)), 0)(Stage.BELIEF)
+    agent, key = stances["agent"].to_numpy(), stances["proposition"].to_numpy().astype(np.uint64)
+    start, end = (
+        np.clip(stances[when].to_numpy() + noise * special.ndtri(draw.uniform(f"answer {when}", agent, key)), -1, 1)
+        for when in ("start", "end")
+    )
+    stays = (stances["end"] - stances["start"]).abs().to_numpy() < _STAYS
+    again = stays & (draw.uniform("answer again", agent, key) < repeat)
+    return stances.with_columns(start=pl.Series(start), end=pl.Series(np.where(again, start, end)))

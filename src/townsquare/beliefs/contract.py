@@ -155,7 +155,7 @@ def rows_of(kind: type[Rows], indptr: Int64, /, **columns: npt.ArrayLike) -> Row
     return kind(indptr.astype(np.int64), *map(np.array, cells))
 
 
-NEEDS = frozenset({"exposures", "own", "holdings", "claim_exposures", "authors", "ties", "groups"})
+NEEDS = frozenset({"exposures", "contents", "own", "holdings", "claim_exposures", "authors", "ties", "groups"})
 """What a rule may need."""
 
 
@@ -194,15 +194,33 @@ class Authors:
         return self.columns[name]
 
 
+class Contents(NamedTuple):
+    """What exposures say and how they were labeled: one value for each row of the exposures, in the same order."""
+
+    plausibility: Float  # (m,) of an injected post, to a lay reader, [0, 1]; NaN of what people write
+    verdict: Byte  # (m,) Verdict shown beside it
+    noted: Bool  # (m,) whether a note was shown beside it
+
+
+def no_contents(m: int) -> Contents:
+    """Return ``m`` rows that people wrote, without labels."""
+    return Contents(np.full(m, np.nan), np.zeros(m, np.uint8), np.zeros(m, np.bool_))
+
+
 @dataclass(frozen=True, slots=True)
 class BeliefInputs:
-    """Inputs of a block in one step. Parts that the rule does not need are empty."""
+    """Inputs of a block in one step. Parts that the rule does not need are empty.
+
+    ``hours`` is the length of the step: a day where steps have no length.
+    """
 
     first: int  # row of the block's first agent, for draws by agent
     exposures: Exposed
     own: Own
     holdings: Holdings = field(default_factory=lambda: no_holdings(0))
     authors: Authors = field(default_factory=Authors)
+    contents: Contents = field(default_factory=lambda: no_contents(0))
+    hours: float = 24.0
 
 
 class Trail(NamedTuple):
@@ -266,9 +284,10 @@ class BeliefRule:
     name : str
         As in the registry.
     needs : frozenset of str
-        Which inputs it uses: ``"exposures"``, and with them ``"authors"``, ``"ties"`` and ``"groups"`` (columns of
-        :class:`Authors`; groups are answers to the trait that its setting ``group_by`` names); ``"own"``;
-        ``"holdings"`` (argument records and their changes), and with them ``"claim_exposures"``.
+        Which inputs it uses: ``"exposures"``, and with them ``"contents"`` (:class:`Contents`), and ``"authors"``,
+        ``"ties"`` and ``"groups"`` (columns of :class:`Authors`; groups are answers to the trait that its setting
+        ``group_by`` names); ``"own"``; ``"holdings"`` (argument records and their changes), and with them
+        ``"claim_exposures"``.
     unit : str
         Unit of its trail: ``"stance"`` or ``"log odds"``. A rule in log odds stores the log odds L in
         an (n, P) array ``log_odds``, and its stance is always 2σ(L) − 1.

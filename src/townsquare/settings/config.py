@@ -171,12 +171,24 @@ class LabelWeight(Section):
     noted: Share = setting(0.5, "weight with a community note; `log_odds`: likewise")
 
 
+class Answers(Section):
+    """Answers of people who are asked for their stance; they are made from stances and never change them."""
+
+    noise: float = setting(
+        0.20, "sd of an answer around the stance, on the scale from -1 to 1 (fitted to panels: 0.10 to 0.27)", ge=0
+    )
+    repeat: Share = setting(
+        0.30, "probability of the last answer again, where the stance moved by less than 0.05 (fitted: 0.15 to 0.5)"
+    )
+
+
 class Beliefs(Section):
     """The belief rule."""
 
     rule: str = setting("exposure-bounded", "member of the family `beliefs`")
     label_weight: LabelWeight = Field(default_factory=LabelWeight)
     stance_scorer: str = setting("declared", "stance of agents' texts: declared by the agent, or a text scorer")
+    answers: Answers = Field(default_factory=Answers)
 
     @field_validator("stance_scorer")
     @classmethod

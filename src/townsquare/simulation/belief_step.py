@@ -15,9 +15,11 @@ from townsquare.beliefs.contract import (
     Authors,
     BeliefInputs,
     BeliefState,
+    Contents,
     Exposed,
     Own,
     Trail,
+    no_contents,
     no_exposures,
     no_holdings,
     no_own,
@@ -109,12 +111,13 @@ def _spread(
 ) -> None:
     """Write one output row for each (exposure, stance of its root): by proposition, then feed order, within each agent.
 
-    ``indptr`` counts from row ``lo`` of the exposures; ``out`` holds the columns of ``Exposed`` after ``indptr``.
+    ``indptr`` counts from row ``lo`` of the exposures; ``out`` holds the columns of ``Exposed`` after ``indptr``,
+    and the code of each row.
     """
     code, shown_post, shown_rank, shown_author, shown_first = shown
     _, root_of, proposition_of, stance_of = roots
     has_credibility, credibility_of = credible
-    proposition, post, rank, author, credibility, stance, likes, first_seen, weight = out
+    proposition, post, rank, author, credibility, stance, likes, first_seen, weight, index = out
     for i in nb.prange(indptr.shape[0] - 1):
         at = out_ptr[i]
         for p in range(n_propositions):
@@ -129,7 +132,7 @@ def _spread(
                         proposition[at], post[at], rank[at], author[at] = p, shown_post[e], shown_rank[e], a
                         credibility[at] = credibility_of[a] if has_credibility[a] else np.nan
                         stance[at], likes[at], weight[at] = taken, root.likes, root.weight
-                        first_seen[at] = shown_first[e]
+                        first_seen[at], index[at] = shown_first[e], code[e]
                         at += 1
 
 
@@ -146,10 +149,14 @@ class InputsOfStep:
         What the rule uses; the rest stays empty.
     group_trait : int
         Number of the trait whose answers are the groups, where the rule needs groups.
+    hours : float
+        Length of the step.
     """
 
-    def __init__(self, world: World, out: Batches, needs: frozenset[str], group_trait: int = NONE) -> None:
-        self._world, self._needs = world, needs
+    def __init__(
+        self, world: World, out: Batches, needs: frozenset[str], group_trait: int = NONE, hours: float = 24.0
+    ) -> None:
+        self._world, self._needs, self._hours = world, needs, hours
         self._rows = exposures_by_agent(out)
         self._changes = by_agent(out, "holdings")
         self._actions = {name: np.asarray(column) for name, column in out.get("actions").items()}
@@ -171,7 +178,10 @@ class InputsOfStep:
     def of_block(self, number: int, first: int, stop: int) -> BeliefInputs:
         """Return the inputs of one block, read-only; blocks may be asked for by several threads."""
         roots = self._roots
-        exposed = no_exposures(stop - first) if roots is None else self._exposed(roots, first, stop)
+        exposed, code = no_exposures(stop - first), np.empty(0, np.int32)
+        if roots is not None:
+            exposed, code = self._exposed(roots, first, stop)
+        contents = self._contents(code) if "contents" in self._needs else no_contents(0)
         own = self._own(first, stop) if "own" in self._needs else no_own(stop - first, self._world.n_propositions)
         holdings = no_holdings(stop - first)
         if "holdings" in self._needs:
@@ -184,7 +194,8 @@ class InputsOfStep:
                 self._rows,
                 with_claim_exposures="claim_exposures" in self._needs,
             )
-        return frozen_inputs(BeliefInputs(first, exposed, own, holdings, self._authors(exposed, number, first, stop)))
+        authors = self._authors(exposed, number, first, stop)
+        return frozen_inputs(BeliefInputs(first, exposed, own, holdings, authors, contents, self._hours))
 
     def _shown_roots(self) -> _Roots:
         rows, row = self._rows, self._rows.per_root["root"]
@@ -198,7 +209,8 @@ class InputsOfStep:
         root["proposition"][some], root["stance"][some] = (column[ptr[some]] for column in (proposition, stance))
         return _Roots(count.astype(np.uint16), root, proposition, stance)
 
-    def _exposed(self, roots: _Roots, first: int, stop: int) -> Exposed:
+    def _exposed(self, roots: _Roots, first: int, stop: int) -> tuple[Exposed, Array]:
+        """Return the exposures of a block that take a stance, and the code of each."""
         rows = self._rows
         agent = rows["agent"]
         lo, hi = rows_between(agent, first, stop)
@@ -207,11 +219,18 @@ class InputsOfStep:
         _count(indptr, rows.index[lo:hi], roots.n_stances, out_ptr)
         np.cumsum(out_ptr, out=out_ptr)
         m = int(out_ptr[-1])
-        dtypes = ("i2", "i4", "i2", "i4", "f8", "f8", "i4", "?", "f8")  # of the columns of Exposed, in its order
+        dtypes = ("i2", "i4", "i2", "i4", "f8", "f8", "i4", "?", "f8", "i4")  # as in Exposed; then the code
         out = tuple(np.empty(m, dtype) for dtype in dtypes)
         shown = _Shown(rows.index, *(rows[name] for name in _Shown._fields[1:]))
         _spread(indptr, lo, shown, roots, self._credible, self._world.n_propositions, out_ptr, out)
-        return Exposed(out_ptr, *out)
+        return Exposed(out_ptr, *out[:-1]), out[-1]
+
+    def _contents(self, code: Array) -> Contents:
+        """Return what exposures of these codes say, and the labels beside them."""
+        per_root, posts = self._rows.per_root, self._world.posts
+        root = per_root["root"]
+        plausibility = np.where(posts["kind"][root] == PostKind.INJECTED, posts["plausibility"][root], np.nan)
+        return Contents(plausibility[code], per_root["verdict"][code].astype(np.uint8), per_root["note"][code] >= 0)
 
     def _authors(self, exposed: Exposed, number: int, first: int, stop: int) -> Authors:
         """Return what the rule reads of the author of each exposure; follows are those after the step's actions."""
@@ -306,8 +325,16 @@ def _groups(world: World, trait: int) -> Int16:
     return group
 
 
-def advance(world: World, out: Batches, chosen: ChosenRule, draw: StageDraws, *, with_trail: bool = True) -> Change:
-    """Advance every belief by a step: return the new state, rows of beliefs by person and proposition, and the trail.
+def advance(
+    world: World,
+    out: Batches,
+    chosen: ChosenRule,
+    draw: StageDraws,
+    *,
+    with_trail: bool = True,
+    hours: float = 24.0,
+) -> Change:
+    """Advance every belief by a step of ``hours``: return the new state, rows of beliefs and the trail.
 
     Raises
     ------
@@ -316,7 +343,7 @@ def advance(world: World, out: Batches, chosen: ChosenRule, draw: StageDraws, *,
     """
     rule, params = chosen
     trait = group_trait(chosen) if "groups" in rule.needs else NONE
-    step, inputs = world.step + 1, InputsOfStep(world, out, rule.needs, trait)
+    step, inputs = world.step + 1, InputsOfStep(world, out, rule.needs, trait, hours)
 
     def move(block: tuple[int, int, int]) -> tuple[BeliefState, dict[str, Array]]:
         number, first, stop = block

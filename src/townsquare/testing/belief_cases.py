@@ -15,16 +15,19 @@ from townsquare.beliefs.contract import (
     BeliefInputs,
     BeliefRule,
     BeliefState,
+    Contents,
     Exposed,
     Holdings,
     Own,
     Rows,
+    no_contents,
     no_exposures,
     no_holdings,
     no_own,
     per_agent,
 )
 from townsquare.core.array_types import Array, Int16, Int32, Int64
+from townsquare.core.enums import Verdict
 from townsquare.testing.belief_holdings import random_holdings
 
 FIRST = 1000  # a block is rarely the first of the world
@@ -79,7 +82,8 @@ def random_inputs(
     own = _random_own(n, n_propositions, rng) if "own" in rule.needs else no_own(n, n_propositions)
     if rule.needs & {"authors", "ties", "groups"}:
         authors = _random_authors(n, exposures.author, rule.needs, rng)
-    return BeliefInputs(FIRST, exposures, own, holdings, authors)
+    contents = _random_contents(exposures.post.size, rng) if "contents" in rule.needs else no_contents(0)
+    return BeliefInputs(FIRST, exposures, own, holdings, authors, contents)
 
 
 def _random_authors(n: int, author: Int32, needs: frozenset[str], rng: np.random.Generator) -> Authors:
@@ -124,6 +128,11 @@ def _random_exposed(n: int, n_propositions: int, rng: np.random.Generator) -> Ex
     )
 
 
+def _random_contents(m: int, rng: np.random.Generator) -> Contents:
+    plausibility = np.where(rng.random(m) < 0.5, np.nan, rng.random(m))
+    return Contents(plausibility, rng.integers(0, len(Verdict), m).astype(np.uint8), rng.random(m) < 0.2)
+
+
 def _random_own(n: int, n_propositions: int, rng: np.random.Generator) -> Own:
     indptr, proposition = _random_rows(n, n_propositions, 3, rng)
     k = len(proposition)
@@ -150,7 +159,8 @@ def take(case: Case, agents: Int64, first: int) -> Case:
     records_taken = Holdings(records, changes, _take_rows(holdings.claim_exposures, agents))
     offsets, rows = gather(case.inputs.exposures.indptr, agents)
     exposures, authors = reorder(case.inputs.exposures, rows, offsets), _of_rows(case.inputs.authors, rows, agents)
-    inputs = BeliefInputs(first, exposures, taken, records_taken, authors)
+    contents = _contents_of(case.inputs.contents, rows)
+    inputs = BeliefInputs(first, exposures, taken, records_taken, authors, contents)
     return Case(take_state(case.state, agents), inputs, take_params(case.params, agents))
 
 
@@ -164,6 +174,12 @@ def reorder(part: Rows, rows: Int64, indptr: Int64) -> Rows:
     columns: dict[str, Any] = part._asdict() | {"indptr": indptr}
     taken = {name: columns[name][rows] for name in part._fields if name != "indptr" and columns[name].ndim == 1}
     return part._replace(indptr=indptr, **taken)  # what is (n, P) is by agent
+
+
+def _contents_of(contents: Contents, rows: Int64) -> Contents:
+    """Return what some exposures say; nothing where the rule does not ask."""
+    plausibility, verdict, noted = contents
+    return Contents(plausibility[rows], verdict[rows], noted[rows]) if noted.size else contents
 
 
 def _of_rows(authors: Authors, rows: Int64, agents: Int64) -> Authors:
@@ -193,5 +209,7 @@ def shuffled_rows(case: Case, rng: np.random.Generator) -> Case:
     agent = owners(exposures.indptr)
     order = np.lexsort((rng.random(len(agent)), exposures.proposition, agent))
     authors = _of_rows(case.inputs.authors, order, np.arange(case.n_agents))
-    inputs = replace(case.inputs, exposures=reorder(exposures, order, exposures.indptr), authors=authors)
+    contents = _contents_of(case.inputs.contents, order)
+    shuffled = reorder(exposures, order, exposures.indptr)
+    inputs = replace(case.inputs, exposures=shuffled, authors=authors, contents=contents)
     return case._replace(inputs=inputs)

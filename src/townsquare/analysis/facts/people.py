@@ -8,7 +8,7 @@ from collections.abc import Callable
 import numpy as np
 import polars as pl
 
-from townsquare.analysis.beliefs import person_beliefs
+from townsquare.analysis.beliefs import answers_to, person_beliefs
 from townsquare.analysis.contract import Reads, once_a_run
 from townsquare.analysis.facts.contract import Reading, few, missing, window_of
 from townsquare.analysis.follow_graph import FollowGraph, follow_graph
@@ -120,7 +120,7 @@ def reciprocity(run: Reads) -> Reading:
 def cross_cutting_friends(run: Reads) -> Reading:
     """Measure the proportion of followed people on the other side, mean over people with a side and propositions."""
     graph = follow_graph(run).of_persons()
-    return _over_propositions(run, lambda moves: _other_side(graph, moves), "people with a side who follow others")
+    return _over_propositions(run, lambda moves: _other_side(graph, moves), asked=False)
 
 
 def _other_side(graph: FollowGraph, moves: pl.DataFrame) -> float:
@@ -150,48 +150,56 @@ def moves_of(run: Reads) -> pl.DataFrame:
     return joined.sort("proposition", "agent")
 
 
-def _over_propositions(run: Reads, statistic: Callable[[pl.DataFrame], float], what: str) -> Reading:
-    """Return the mean of a statistic over the propositions for which it is defined."""
+def _over_propositions(run: Reads, statistic: Callable[[pl.DataFrame], float], *, asked: bool = True) -> Reading:
+    """Return the mean of a statistic over the propositions for which it is defined.
+
+    It is of answers, and also of stances; of stances alone unless people are ``asked``.
+    """
     window = window_of(run)
     if window.last < window.first:
         return missing("the run has no step after its warm-up")
-    groups = [group for _, group in moves_of(run).group_by("proposition", maintain_order=True)]
-    most = max((group.height for group in groups), default=0)
+    moves = moves_of(run)
+    most = max((group.height for _, group in moves.group_by("proposition")), default=0)
     if most < FEWEST_PEOPLE:
         return few(most, FEWEST_PEOPLE, "people with a stance at the start and the end")
-    values = [value for group in groups if math.isfinite(value := statistic(group))]
-    return Reading(float(np.mean(values))) if values else missing(f"too few {what}, or no differences between them")
+    of_answers, of_stances = (
+        [value for _, group in frame.group_by("proposition", maintain_order=True)
+         if math.isfinite(value := statistic(group))]
+        for frame in (answers_to(run, moves) if asked else moves, moves)
+    )  # fmt: skip
+    if not of_answers:
+        return missing("too few people, or no differences between them")
+    also = {"of stances": float(np.mean(of_stances))} if asked and of_stances else {}
+    return Reading(float(np.mean(of_answers)), also)
 
 
 def stay_put(run: Reads) -> Reading:
-    """Measure the proportion of people whose stance ends within a twentieth of the scale of its start."""
+    """Measure the proportion of people whose answer ends within a twentieth of the scale of its start."""
 
     def close(moves: pl.DataFrame) -> float:
         return float(np.mean(np.abs(moves["end"].to_numpy() - moves["start"].to_numpy()) <= CLOSE + 1e-12))
 
-    return _over_propositions(run, close, "people")
+    return _over_propositions(run, close)
 
 
 def change_not_reversion(run: Reads) -> Reading:
-    """Measure R squared of the change of stance on the stance at the start."""
-    return _over_propositions(
-        run, lambda moves: _correlation(moves["start"], moves["end"] - moves["start"]) ** 2, "people"
-    )
+    """Measure R squared of the change of answers on the answer at the start."""
+    return _over_propositions(run, lambda moves: _correlation(moves["start"], moves["end"] - moves["start"]) ** 2)
 
 
 def spread_stays(run: Reads) -> Reading:
-    """Measure the standard deviation of stances at the end divided by that at the start."""
+    """Measure the standard deviation of answers at the end divided by that at the start."""
 
     def ratio(moves: pl.DataFrame) -> float:
         start, end = (float(np.std(moves[name].to_numpy())) for name in ("start", "end"))
         return end / start if start > 0 else math.nan
 
-    return _over_propositions(run, ratio, "people")
+    return _over_propositions(run, ratio)
 
 
 def retest(run: Reads) -> Reading:
-    """Measure the correlation over people of stances at the end and at the start."""
-    return _over_propositions(run, lambda moves: _correlation(moves["start"], moves["end"]), "people")
+    """Measure the correlation over people of answers at the end and at the start."""
+    return _over_propositions(run, lambda moves: _correlation(moves["start"], moves["end"]))
 
 
 def _correlation(a: pl.Series, b: pl.Series) -> float:
