@@ -10,7 +10,7 @@
 A₀ is an agent's own baseline for life. A claim counts as evidence as far as it is believed: V is the veracity that the
 reader gives it with the label beside it. The verdict counts for those who heed it, a lasting draw: ``heed_false`` of
 people heed "false" and notes, ``heed_true`` heed "true". Nothing pushes away from a speaker. The sizes are those of a
-feed, not of a conversation in a laboratory; ``docs/beliefs.md`` says what they were fitted to.
+feed, not of a conversation in a laboratory; ``docs/beliefs-and-people.md`` says what they were fitted to.
 """
 
 from __future__ import annotations
@@ -24,37 +24,45 @@ from townsquare.beliefs.equation import STANCE_MARGIN, stances_of, start_log_odd
 from townsquare.beliefs.trail import assemble
 from townsquare.core.array_types import Float
 from townsquare.core.draws import StageDraws
-from townsquare.settings.config import MemberParams, setting
+from townsquare.settings.config import ASSUMED, MemberParams, setting
+
+FITTED = "fitted: experiments with labels,"
 
 
 class Params(MemberParams):
-    """Log odds and days. Intervals and sources of the fitted numbers are in ``docs/beliefs.md``."""
+    """Log odds and days. Intervals and sources of the fitted numbers are in ``docs/beliefs-and-people.md``."""
 
-    verdict: float = setting(3.0, "log odds of a verdict to somebody who heeds it (fitted: 2.5 to 3.4)", ge=0)
+    verdict: float = setting(3.0, "log odds of a verdict to somebody who heeds it", ge=0, basis=f"{FITTED} 2.5 to 3.4")
     heed_false: float = setting(
-        0.33, "proportion of people who heed the verdict `false` or a note (fitted: 0.10 to 0.45)", ge=0, le=1
+        0.33, "proportion of people who heed the verdict `false` or a note", ge=0, le=1, basis=f"{FITTED} 0.10 to 0.45"
     )
-    heed_true: float = setting(0.70, "proportion who heed the verdict `true` (fitted: 0.57 to 0.79)", ge=0, le=1)
+    heed_true: float = setting(
+        0.70, "proportion who heed the verdict `true`", ge=0, le=1, basis=f"{FITTED} 0.57 to 0.79"
+    )
     concord: float = setting(
-        0.37, "log odds of being true that a claim on one's own side has over one on the other (fitted: 0.28 to 0.46)"
-    )
-    credence: float = setting(
-        0.69, "credence from which a claim counts in full: that of ordinary true headlines (fitted)", gt=0, le=1
-    )
-    reliability: float = setting(
-        0.12, "weight of an argument by an ordinary source; a credibility of 0.5 is ordinary (fitted: 0.03 to 0.43)",
-        ge=0, lt=1,
+        0.37, "log odds of being true that a claim on one's own side has over one on the other",
+        basis=f"{FITTED} 0.28 to 0.46",
     )  # fmt: skip
-    cap: float = setting(0.95, "largest weight of an argument (assumed)", gt=0, lt=1)
+    credence: float = setting(
+        0.69, "credence from which a claim counts in full: that of ordinary true headlines", gt=0, le=1,
+        basis=f"{FITTED} control arms",
+    )  # fmt: skip
+    reliability: float = setting(
+        0.12, "weight of an argument by an ordinary source; a credibility of 0.5 is ordinary", ge=0, lt=1,
+        basis="fitted: chats and debates, 0.03 to 0.43",
+    )  # fmt: skip
+    cap: float = setting(0.95, "largest weight of an argument", gt=0, lt=1, basis=ASSUMED)
     overlap: float = setting(
-        0.5, "correlation of arguments of one side on a day: n count n/(1 + (n - 1) overlap) (assumed)", ge=0, le=1
-    )
-    attention: float = setting(0.05, "proportion of exposures that are read (assumed: 0.02 to 0.1)", ge=0, le=1)
+        0.5, "correlation of arguments of one side on a day: n count n/(1 + (n - 1) overlap); 0.2 to 1", ge=0, le=1,
+        basis=ASSUMED,
+    )  # fmt: skip
+    attention: float = setting(0.05, "proportion of exposures that are read; 0.02 to 0.1", ge=0, le=1, basis=ASSUMED)
     new: float = setting(
-        0.2, "proportion of an argument that is new to its reader; 1 for a new topic (assumed: 0.05 to 1)", ge=0, le=1
-    )
+        0.2, "proportion of an argument that is new to its reader; 1 for a new topic, else 0.05 to 1", ge=0, le=1,
+        basis=ASSUMED,
+    )  # fmt: skip
     half_life: float = setting(
-        14.0, "half-life of what exposures moved, back to the own baseline (assumed: 3 to 60)", gt=0, unit="days"
+        14.0, "half-life of what exposures moved, back to the own baseline; 3 to 60", gt=0, unit="days", basis=ASSUMED
     )
 
 
