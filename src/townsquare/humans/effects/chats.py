@@ -2,23 +2,23 @@
 
 The first answer is an instrument of its own: how far it tells the last one without any message is taken from control
 conversations, or, where there are none, from the other conversations (the baseline *prior only*). What messages add is
-predicted by the shipped reliability of a source.
+predicted by the rule ``credence``, for somebody who reads everything in one sitting.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import NamedTuple
 
 import numpy as np
 
-from townsquare.beliefs.arrays import owners
+from townsquare.beliefs.arrays import offsets_of, owners
+from townsquare.beliefs.credence import Params
 from townsquare.beliefs.equation import STANCE_MARGIN, stances_of, start_log_odds
 from townsquare.beliefs.grids import grid_of
 from townsquare.core import registry
 from townsquare.core.array_types import Bool, Float
 from townsquare.humans.effects.contract import RMSE, Arm
-from townsquare.humans.effects.shipped import RELIABILITY, argument, independent
+from townsquare.humans.effects.rounds import after_reading
 from townsquare.humans.fit.baselines import fitted_anchoring
 from townsquare.humans.fit.evidence_choice import EvidenceChoice
 from townsquare.humans.fit.options import FitOptions
@@ -31,18 +31,8 @@ ANCHORING = 0.46
 """How far a first answer tells the last one, where no data say so: the shipped a."""
 FEWEST_CONTROLS = 10
 _LARGEST = 5.0
-
-
-class _Read(NamedTuple):
-    """Messages that each person read: how many of each side, (n, 2), and their mean strength, (n,)."""
-
-    n: Float
-    strength: Float
-
-    def moved(self, reliability: float | Float) -> Float:
-        """Return log odds that the messages add; those of one side are correlated witnesses."""
-        each = argument(self.strength, reliability)
-        return np.asarray(each * (independent(self.n[:, 1]) - independent(self.n[:, 0])))
+_SITTING = {"attention": 1.0, "new": 1.0}
+"""Of a chat that is read whole, about something new; a feed has less of both."""
 
 
 def check_trajectories(dataset: str, people: Trajectories, fit: bool) -> Iterator[Arm]:
@@ -63,8 +53,8 @@ def check_trajectories(dataset: str, people: Trajectories, fit: bool) -> Iterato
         yield _controls(dataset, controls)
 
 
-def _stance(initial: Float, a: float | Float, moved: float | Float = 0.0) -> Float:
-    return stances_of(start_log_odds(initial, a, STANCE_MARGIN) + moved)
+def _stance(initial: Float, a: float | Float) -> Float:
+    return stances_of(start_log_odds(initial, a, STANCE_MARGIN))
 
 
 def _prior_of_others(initial: Float, final: Float, group: np.ndarray) -> Float:
@@ -79,19 +69,21 @@ def _prior_of_others(initial: Float, final: Float, group: np.ndarray) -> Float:
 def _arm(dataset: str, ready: Prepared, title: str, priors: dict[str, Float], a: Float, *, fit: bool) -> Arm:
     """Return what messages did, beside the baselines; ``priors`` are a of each baseline, ``a`` that of the rule."""
     group, (_, initial, final, rows) = codes(ready.people.conversation), ready.spans
-    owner, side = owners(rows.indptr), (rows.polarity > 0).astype(np.int64)
-    counts = np.zeros((initial.size, 2))
-    np.add.at(counts, (owner, side), rows.sign)
-    total = np.bincount(owner, rows.strength, initial.size) / np.maximum(np.bincount(owner, minlength=initial.size), 1)
-    read, prior, note = _Read(counts, total), _stance(initial, a), ""
-    reliability: float | Float = RELIABILITY
+    counted = rows.sign > 0
+    owner, shown = owners(rows.indptr)[counted], (rows.polarity * rows.strength)[counted]
+    indptr = offsets_of(np.bincount(owner, minlength=initial.size))
+    prior, note = _stance(initial, a), ""
+
+    def predict(reliability: float | Float) -> Float:
+        return after_reading("credence", prior, indptr, shown, {**_SITTING, "reliability": reliability})
+
+    reliability: float | Float = Params().reliability
     if fit:
-        reliability, _ = out_of_fold(
-            lambda r, rows: rmse(final[rows] - _stance(initial, a, read.moved(r))[rows]), group, (0.0, 0.95)
-        )
+        reliability, _ = out_of_fold(lambda r, rows: rmse((final - predict(r))[rows]), group, (0.0, 0.95))
         note = f"reliability fitted to other conversations: {reliability.min():.2f} to {reliability.max():.2f}"
-    predicted = _stance(initial, a, read.moved(reliability))
-    toward = np.sign(counts[:, 1] - counts[:, 0])
+    predicted = predict(reliability)
+    net = np.bincount(owner, np.sign(shown), minlength=initial.size)
+    toward = np.sign(net)
     moved = toward != 0
     pair = [sums(group[moved], np.ones(moved.sum()), (toward * (x - prior))[moved]) for x in (final, predicted)]
     observed = estimate(mean, pair[0])

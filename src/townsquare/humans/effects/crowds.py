@@ -83,8 +83,7 @@ def _line(first: Float, last: Float, weight: Float | None = None) -> tuple[float
 
 def _by_rule(rule: str, start: Float, others: Float, **own: float) -> Float:
     shown = [column / WIDEST for column in others.T]
-    settings = {name: np.float64(value) for name, value in own.items()}
-    return WIDEST * after_rounds(rule, np.clip(start / WIDEST, -1.0, 1.0), shown, settings)  # type: ignore[arg-type]
+    return WIDEST * after_rounds(rule, np.clip(start / WIDEST, -1.0, 1.0), shown, own)
 
 
 def _stays(start: Float, others: Float, weight: float | None = None) -> Float:

@@ -17,7 +17,6 @@ import numpy as np
 from townsquare.core.array_types import Float, Int64
 from townsquare.core.cells import Column, names, numbers, words
 from townsquare.humans.effects.contract import NO_CONTROLS, YES, Arm, Form, Source, effect, few
-from townsquare.humans.effects.shipped import NOISE, REPEAT
 from townsquare.humans.fit.scores import Interval
 from townsquare.humans.resample import (
     codes,
@@ -28,12 +27,14 @@ from townsquare.humans.resample import (
     pair_sums,
     sums,
 )
+from townsquare.settings.config import Answers
 
 RELIABILITY = {
     "affpol": 0.817, "agenda": 0.827, "imm_item": 0.874, "immigration": 0.845, "issues": 0.894, "therm_dem": 0.929,
     "therm_rep": 0.908, "trump": 0.964, "trust_fox": 0.866, "trust_hp": 0.783, "trust_media": 0.817,
 }  # fmt: skip
 """Retest r at no distance in time, by measure: fitted to 803 people of a panel (NetDem-USC homepage experiment)."""
+ANSWERS = Answers()
 LOSS_A_WEEK = 0.00016
 """Of r: 0 to 0.00055."""
 _DAYS = {2: 0, 4: 63, 5: 114, 7: 216, 8: 407}
@@ -94,7 +95,7 @@ def expected_r(measure: str, weeks: float, answers: Float) -> float:
         return RELIABILITY[measure] - LOSS_A_WEEK * weeks
     low, high = float(answers.min()), float(answers.max())
     spread = float((2.0 * (answers - low) / (high - low)).var()) if high > low else 0.0
-    return max(0.0, 1.0 - (1.0 - REPEAT) * NOISE**2 / spread) if spread > 0.0 else math.nan
+    return max(0.0, 1.0 - (1.0 - ANSWERS.repeat) * ANSWERS.noise**2 / spread) if spread > 0.0 else math.nan
 
 
 def _retest(source: Source, arm: str, pair: tuple[Float, Float], expected: float, note: str = "") -> Arm | None:

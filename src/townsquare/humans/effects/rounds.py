@@ -1,4 +1,4 @@
-"""Any registered rule over rounds in which each person sees one number: what others answered."""
+"""Any registered rule on people who see what others say: numbers round by round, or arguments in one sitting."""
 
 from __future__ import annotations
 
@@ -8,14 +8,30 @@ from dataclasses import replace
 import numpy as np
 
 from townsquare.beliefs.arrays import frozen_inputs, frozen_state
-from townsquare.beliefs.contract import UNASKED, BeliefInputs, Exposed, no_holdings, no_own, per_agent, rows_of
+from townsquare.beliefs.contract import (
+    UNASKED,
+    AgentParams,
+    BeliefInputs,
+    BeliefRule,
+    BeliefState,
+    Exposed,
+    no_contents,
+    no_holdings,
+    no_own,
+    per_agent,
+    rows_of,
+)
 from townsquare.core import registry
-from townsquare.core.array_types import Float
+from townsquare.core.array_types import Float, Int64
 from townsquare.core.draws import Draws, Stage
 
 
 def after_rounds(
-    rule: str, start: Float, shown: Sequence[Float], own: Mapping[str, Float] | None = None, now: Float | None = None
+    rule: str,
+    start: Float,
+    shown: Sequence[Float],
+    own: Mapping[str, float | Float] | None = None,
+    now: Float | None = None,
 ) -> Float:
     """Return stances after rounds, by the rule's own ``step``.
 
@@ -27,18 +43,55 @@ def after_rounds(
         What each person knew by itself, in [-1, 1].
     shown : sequence of (n,) float64
         What each saw, round by round.
-    own : mapping of str to (n,) float64
+    own : mapping of str to float or (n,) float64
         Settings of the rule; others are at their defaults.
     now : (n,) float64, optional
         What each answers before the first of these rounds; default: ``start``.
     """
-    member, n = registry.get("beliefs", rule), start.size
-    params = per_agent(member.params(), n, {name: np.broadcast_to(value, (n,)) for name, value in (own or {}).items()})
+    n = start.size
+    member, params = _rule(rule, n, own or {})
     state = member.init(start[:, None], np.full((n, 1), UNASKED), params)
     if now is not None:
         state = replace(state, stance=now[:, None].copy())
     for at, seen in enumerate(shown):
-        rows = rows_of(Exposed, np.arange(n + 1), post=np.arange(n), author=np.arange(n), stance=seen)
-        inputs = frozen_inputs(BeliefInputs(at, rows, no_own(n, 1), no_holdings(n)))
-        state, _ = member.step(frozen_state(state), inputs, params, Draws(0, at + 1)(Stage.BELIEF))
+        state = _step(member, state, np.arange(n + 1), seen, params, at)
     return np.asarray(state.stance[:, 0])
+
+
+def after_reading(rule: str, start: Float, indptr: Int64, shown: Float, own: Mapping[str, float | Float]) -> Float:
+    """Return stances of people who read messages in one sitting: all in one step, by the rule's own ``step``.
+
+    Parameters
+    ----------
+    rule : str
+        A registered rule that needs exposures, and nothing of their authors.
+    start : (n,) float64
+        Stances before.
+    indptr : (n + 1,) int64
+        Messages of each, a CSR.
+    shown : (m,) float64
+        Side of each message times its strength, in [-1, 1].
+    own : mapping of str to float or (n,) float64
+        Settings of the rule; others are at their defaults.
+    """
+    n = start.size
+    member, params = _rule(rule, n, own)
+    state = member.init(start[:, None], np.full((n, 1), UNASKED), params)
+    return np.asarray(_step(member, state, indptr, shown, params, 0).stance[:, 0])
+
+
+def _rule(rule: str, n: int, own: Mapping[str, float | Float]) -> tuple[BeliefRule, AgentParams]:
+    member = registry.get("beliefs", rule)
+    return member, per_agent(member.params(), n, {name: np.broadcast_to(value, (n,)) for name, value in own.items()})
+
+
+def _step(
+    member: BeliefRule, state: BeliefState, indptr: Int64, shown: Float, params: AgentParams, at: int
+) -> BeliefState:
+    m, n = shown.size, indptr.size - 1
+    row = np.arange(m)
+    rows = rows_of(Exposed, indptr, post=row, author=row, stance=shown, credibility=np.nan, first_seen=True, weight=1.0)
+    inputs = BeliefInputs(at, rows, no_own(n, 1), no_holdings(n), contents=no_contents(m))
+    draws = Draws(0, at + 1)(Stage.BELIEF)
+    after, _ = member.step(frozen_state(state), frozen_inputs(inputs), params, draws)
+    return after
