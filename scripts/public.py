@@ -37,7 +37,9 @@ ABLATIONS: dict[str, dict[str, Any]] = {
     "no homophily": {"graph.homophily": 0.0, "graph.taste_homophily": 0.0},
     "no following back, no closure": {"graph.follow_back": 0.0, "graph.closure": 0.0},
     "injected posts reach everybody": {"injection.audience": "everyone"},
-    "beliefs of an earlier rule": {"beliefs": {"rule": "exposure-bounded", "pull": 0.005, "anchor": 0}},
+    "beliefs of an earlier rule": {
+        "beliefs": {"rule": "exposure-bounded", "pull": 0.005, "anchor": 0, "likes_at_most": 5}
+    },
 }
 QUARTERS = {"time.step_minutes": 15, "steps": 1344}
 OUTCOMES = {
