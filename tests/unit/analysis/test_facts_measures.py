@@ -11,9 +11,11 @@ from statistics import fmean, median
 from typing import Any
 
 import numpy as np
+import polars as pl
 import pytest
 
 from handwritten_runs import FrameRun, settings
+from townsquare.analysis.beliefs import answers_to
 from townsquare.analysis.contract import CachedRun
 from townsquare.analysis.facts.check import check, check_run, readings_of
 from townsquare.analysis.facts.contract import Reading, change, window_of
@@ -94,8 +96,13 @@ def record(seed: int) -> dict[str, Rows]:
 TIME = {"step_minutes": 60, "warm_up_hours": 24.0}
 
 
-def run_of(seed: int, time: Mapping[str, Any] = TIME, **tables: Rows) -> FrameRun:
-    return FrameRun({**record(seed), **tables}, settings(time=dict(time)), last_step=LAST)
+SAY_WHAT_THEY_THINK = {"rule": "exposure-bounded", "answers": {"noise": 0.0, "repeat": 0.0}}
+
+
+def run_of(
+    seed: int, time: Mapping[str, Any] = TIME, beliefs: Mapping[str, Any] = SAY_WHAT_THEY_THINK, **tables: Rows
+) -> FrameRun:
+    return FrameRun({**record(seed), **tables}, settings(time=dict(time), beliefs=dict(beliefs)), last_step=LAST)
 
 
 # --- plain Python ------------------------------------------------------------------------------------------
@@ -334,7 +341,28 @@ def test_another_feed_moves_attitudes_by_the_largest_difference() -> None:
     moved = [{**row, "stance": row["stance"] + 0.05 * row["proposition"] * (row["step"] == LAST)} for row in rows]
     (measure,) = BESIDE_ANOTHER_FEED.values()
     start = moves(0)[1][0]
-    assert measure(run_of(0, beliefs=moved), run_of(0)).value == pytest.approx(0.05 / spread(start))
+    other = FrameRun({**record(0), "beliefs": moved}, run_of(0).settings, last_step=LAST)
+    assert measure(other, run_of(0)).value == pytest.approx(0.05 / spread(start))
+
+
+def test_answers_have_the_stated_noise_and_repeat_themselves() -> None:
+    n = 20_000
+    stances = pl.DataFrame({"agent": np.arange(n, dtype=np.int32), "proposition": np.zeros(n, np.int16)})
+    stances = stances.with_columns(start=pl.lit(0.1), end=pl.when(pl.col("agent") < n // 2).then(0.12).otherwise(0.3))
+    said = answers_to(FrameRun({}, settings(), last_step=1), stances)
+    start, end = said["start"].to_numpy(), said["end"].to_numpy()
+    assert (start.mean(), start.std()) == pytest.approx((0.1, 0.2), abs=0.01)
+    assert (end == start)[: n // 2].mean() == pytest.approx(0.3, abs=0.02)  # hardly moved
+    assert not (end == start)[n // 2 :].any()
+    assert end[n // 2 :].mean() == pytest.approx(0.3, abs=0.01)
+    assert said.equals(answers_to(FrameRun({}, settings(), last_step=1), stances))
+
+
+def test_facts_of_panels_are_of_answers_and_also_say_what_stances_do() -> None:
+    plain = readings_of(run_of(0), OF_A_RUN)["retest"].value
+    asked = readings_of(run_of(0, beliefs={"rule": "exposure-bounded"}), OF_A_RUN)["retest"]
+    assert asked.also == {"of stances": pytest.approx(plain)}
+    assert asked.value != pytest.approx(plain)
 
 
 def test_the_facts_of_a_sitting() -> None:

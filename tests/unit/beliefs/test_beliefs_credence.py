@@ -1,0 +1,136 @@
+"""The rule ``credence`` against plain Python, and what it must show of people."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+import pytest
+
+from townsquare.beliefs.contract import BeliefInputs, BeliefState, Contents, Exposed, Trail, no_own, per_agent, rows_of
+from townsquare.beliefs.credence import RULE, Params
+from townsquare.core.draws import Draws, Stage
+from townsquare.core.enums import TrailKind, Verdict
+
+DRAW = Draws(3, 1)(Stage.BELIEF)
+
+
+def inputs_of(rows: list[dict[str, Any]], n: int = 1, p: int = 1, hours: float = 24.0) -> BeliefInputs:
+    """``rows`` name agent, proposition, stance; and may name plausibility, verdict, noted, credibility, first_seen."""
+    rows = sorted(rows, key=lambda row: (row.get("agent", 0), row.get("proposition", 0)))
+    counts = [sum(row.get("agent", 0) == i for row in rows) for i in range(n)]
+    shown = rows_of(
+        Exposed, np.r_[0, np.cumsum(counts)], post=np.arange(len(rows)), author=5,
+        **{name: [row.get(name, usual) for row in rows] for name, usual in (
+            ("proposition", 0), ("stance", 0.5), ("credibility", math.nan), ("first_seen", True), ("weight", 1.0))},
+    )  # fmt: skip
+    contents = Contents(
+        np.array([row.get("plausibility", math.nan) for row in rows], np.float64),
+        np.array([row.get("verdict", 0) for row in rows], np.uint8),
+        np.array([row.get("noted", False) for row in rows], np.bool_),
+    )
+    return BeliefInputs(0, shown, no_own(n, p), contents=contents, hours=hours)
+
+
+def start(*stances: float, **settings: Any) -> tuple[BeliefState, Any]:
+    params = per_agent(Params(**settings), len(stances))
+    made = np.array(stances, np.float64)[:, None]
+    return RULE.init(made, np.full(made.shape, 0.5), params), params
+
+
+def taken(state: BeliefState, params: Any, inputs: BeliefInputs) -> tuple[BeliefState, Trail]:
+    return RULE.step(state, inputs, params, DRAW)
+
+
+def plain(stance: float, steps: list[tuple[float, list[dict[str, Any]]]], heed: float, **changed: float) -> float:
+    """Log odds after some steps of one agent on one proposition, in plain Python."""
+    s = Params(**changed)
+    base = math.log((1 + stance) / (1 - stance))
+    moved, reads, since = 0.0, {False: 0.0, True: 0.0}, 0.0
+    for hours, rows in steps:
+        since += hours
+        if not rows and since < 24:
+            continue
+        moved *= 2 ** (-since / 24 / s.half_life)
+        reads = {side: n * math.exp(-since / 24) for side, n in reads.items()}
+        since, added, own = 0.0, 0.0, base + moved
+        for side in (False, True):
+            here = [row for row in rows if (row["stance"] > 0) == side and row.get("first_seen", True)]
+            after = reads[side] + s.attention * len(here)
+            worth = [n / (1 + (n - 1) * s.overlap) if n > 1 else n for n in (reads[side], after)]
+            for row in here:
+                r = s.reliability * 2 * row["credibility"] if "credibility" in row else s.reliability
+                if "plausibility" in row:
+                    suits = math.copysign(1, own * row["stance"]) if own else 0
+                    v = math.log(row["plausibility"] / (1 - row["plausibility"])) + s.concord * suits / 2
+                    if row.get("verdict") == Verdict.FALSE or row.get("noted"):
+                        v -= s.verdict * (heed < s.heed_false)
+                    elif row.get("verdict") == Verdict.TRUE:
+                        v += s.verdict * (heed < s.heed_true)
+                    r *= min(1.0, 1 / (1 + math.exp(-v)) / s.credence)
+                size = 2 * math.atanh(min(r * abs(row["stance"]), s.cap))
+                added += math.copysign(size, row["stance"]) * (worth[1] - worth[0]) / len(here) * s.new
+            reads[side] = after
+        moved += added
+    return base + moved
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_steps_are_those_of_plain_python(seed: int) -> None:
+    chance = np.random.default_rng(seed)
+    settings = {"attention": 0.6, "new": 1.0, "half_life": 3.0, "reliability": 0.4}
+    stance = float(chance.uniform(-0.8, 0.8))
+    steps = []
+    for _ in range(12):
+        rows = [
+            {"stance": float(chance.uniform(-1, 1)), "first_seen": bool(chance.random() < 0.8)}
+            | ({"credibility": float(chance.random())} if chance.random() < 0.5 else {})
+            | ({"plausibility": float(chance.uniform(0.05, 0.95)), "verdict": int(chance.integers(len(Verdict))),
+                "noted": bool(chance.random() < 0.2)} if chance.random() < 0.6 else {})
+            for _ in range(int(chance.integers(0, 5)) * int(chance.random() < 0.6))
+        ]  # fmt: skip
+        steps.append((float(chance.choice([1.0, 8.0, 24.0])), rows))
+    state, params = start(stance, **settings)
+    heed = float(DRAW.uniform("heed", [0], lasting=True)[0])
+    for hours, rows in steps:
+        before = state.arrays["log_odds"][0, 0]
+        state, trail = taken(state, params, inputs_of(rows, hours=hours))
+        assert trail.amount.sum() == pytest.approx(state.arrays["log_odds"][0, 0] - before, abs=1e-12)
+    assert state.arrays["log_odds"][0, 0] == pytest.approx(plain(stance, steps, heed, **settings), abs=1e-12)
+
+
+def test_decay_over_many_steps_is_that_over_one() -> None:
+    moved, params = taken(*start(0.2, attention=1.0), inputs_of([{"stance": 0.9}]))[0], start(0.2)[1]
+    whole, trail = taken(moved, params, inputs_of([], hours=48.0))
+    assert set(trail.kind) == {TrailKind.ANCHOR}
+    split = moved
+    for _ in range(96):
+        split = taken(split, params, inputs_of([], hours=0.5))[0]
+    assert split.stance[0, 0] == pytest.approx(whole.stance[0, 0], abs=1e-12)
+    assert whole.start[0, 0] < whole.stance[0, 0] < moved.stance[0, 0]
+
+
+def test_a_flood_of_one_side_adds_no_more_than_its_independent_witnesses() -> None:
+    one, params = start(0.0, attention=1.0, new=1.0)
+    flood = taken(one, params, inputs_of([{"stance": 0.5}] * 1000))[0].arrays["log_odds"][0, 0]
+    single = taken(one, params, inputs_of([{"stance": 0.5}]))[0].arrays["log_odds"][0, 0]
+    assert single < flood < single / Params().overlap
+
+
+def moves(n: int = 2000, **row: Any) -> np.ndarray:
+    state, params = start(*[0.4] * n, attention=1.0, new=1.0)
+    after = taken(state, params, inputs_of([{"agent": i, "stance": 0.9} | row for i in range(n)], n))[0]
+    return np.asarray(after.stance[:, 0] - 0.4)
+
+
+def test_a_claim_moves_as_far_as_it_is_believed_and_a_label_reaches_those_who_heed_it() -> None:
+    opinion, news, unlikely = moves(), moves(plausibility=0.69), moves(plausibility=0.2)
+    assert (opinion > news - 1e-12).all()
+    assert (news > unlikely).all()
+    labeled, noted = moves(plausibility=0.69, verdict=int(Verdict.FALSE)), moves(plausibility=0.69, noted=True)
+    assert (labeled == noted).all()
+    assert (labeled < news - 1e-9).mean() == pytest.approx(Params().heed_false, abs=0.03)
+    true = moves(plausibility=0.2, verdict=int(Verdict.TRUE))
+    assert (true > unlikely + 1e-9).mean() == pytest.approx(Params().heed_true, abs=0.03)
+    assert (moves(stance=-0.9) < 0).all()  # nothing pushes away from a speaker
