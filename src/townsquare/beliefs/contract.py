@@ -28,9 +28,9 @@ _NAMES = {
     "i4": "agent post author likes dislikes claim record",
     "i2": "proposition rank",
     "i1": "polarity",
-    "u1": "kind origin",
-    "?": "first_seen active agreed",
-    "f8": "stance confidence start credibility weight strength amount trust",
+    "u1": "kind origin verdict",
+    "?": "first_seen active agreed noted",
+    "f8": "stance confidence start credibility weight strength amount trust plausibility",
 }
 DTYPES = {name: np.dtype(dtype) for dtype, names in _NAMES.items() for name in names.split()}
 """The dtype of every column of the state, the inputs and the trail, by its name."""
@@ -197,6 +197,7 @@ class Authors:
 class Contents(NamedTuple):
     """What exposures say and how they were labeled: one value for each row of the exposures, in the same order."""
 
+    claim: Int32  # (m,) row of texts: the claim of an injected post; -1 of what people write
     plausibility: Float  # (m,) of an injected post, to a lay reader, [0, 1]; NaN of what people write
     verdict: Byte  # (m,) Verdict shown beside it
     noted: Bool  # (m,) whether a note was shown beside it
@@ -204,7 +205,7 @@ class Contents(NamedTuple):
 
 def no_contents(m: int) -> Contents:
     """Return ``m`` rows that people wrote, without labels."""
-    return Contents(np.full(m, np.nan), np.zeros(m, np.uint8), np.zeros(m, np.bool_))
+    return Contents(np.full(m, -1, np.int32), np.full(m, np.nan), np.zeros(m, np.uint8), np.zeros(m, np.bool_))
 
 
 @dataclass(frozen=True, slots=True)
@@ -237,6 +238,20 @@ class Trail(NamedTuple):
     post: Int32
     amount: Float
     trust: Float
+
+
+class Veracities(NamedTuple):
+    """How far agents believe the claims that they met in a step, (k,) each: log odds, and three of its parts.
+
+    ``agent`` counts within the block; ``claim`` is a row of texts. What is left of ``veracity`` is the prior.
+    """
+
+    agent: Int32
+    claim: Int32
+    veracity: Float
+    source: Float
+    verdict: Float
+    repetition: Float
 
 
 class Replayed(NamedTuple):
@@ -308,6 +323,8 @@ class BeliefRule:
         intervals from the grid, not from slopes.
     replay : Replay, optional
         A compiled form with the same result, for ``townsquare fit``. Without it, ``step`` is called for each message.
+    veracities : callable, optional
+        ``veracities(state, params) -> Veracities`` after a step, of a rule that holds how far claims are believed.
     """
 
     name: str
@@ -320,6 +337,7 @@ class BeliefRule:
     bounded: bool = False
     abrupt: bool = False
     replay: Replay | None = None
+    veracities: Callable[[BeliefState, AgentParams], Veracities] | None = None
 
 
 def per_agent(params: MemberParams, n: int, own: Mapping[str, Float] | None = None) -> AgentParams:

@@ -5,28 +5,42 @@
     D += ± 2 atanh(r g |s|) · new · Δw / n            term "exposure", of each of n rows of one side that are new
     w(k) = k / (1 + (k − 1) overlap)                  k: recent readings of the side, `attention` a row, fading in a day
     g = min(σ(V) / credence, 1)                       for news; 1 for opinions
-    V = logit(plausibility) + concord/2 · (±1) ± verdict
+    V = logit(plausibility) + concord/2 · (±1) + source + familiar · log2(1 + T) ± verdict · h · m
 
-A₀ is an agent's own baseline for life. A claim counts as evidence as far as it is believed: V is the veracity that the
-reader gives it with the label beside it. The verdict counts for those who heed it, a lasting draw: ``heed_false`` of
-people heed "false" and notes, ``heed_true`` heed "true". Nothing pushes away from a speaker. The sizes are those of a
+A₀ is an agent's own baseline for life. A claim counts as evidence as far as it is believed: V is the veracity that a
+reader gives it, kept for each claim met. T are the readings left in memory, m is 1 while a label stands beside the
+claim and what memory keeps of it later; both fade fast and slowly, within days and weeks. h is 1 for those who heed a
+verdict, a lasting draw: ``heed_false`` of people heed "false" and notes, ``heed_true`` heed "true". A showing is judged
+before it counts as a reading. Nothing pushes away from a speaker. The sizes are those of a
 feed, not of a conversation in a laboratory; ``docs/beliefs-and-people.md`` says what they were fitted to.
 """
 
 from __future__ import annotations
 
+import numba as nb
 import numpy as np
 
 from townsquare.beliefs import arrays
-from townsquare.beliefs.contract import AgentParams, BeliefInputs, BeliefRule, BeliefState, Contents, Exposed, Trail
-from townsquare.beliefs.credence_kernels import Held, Step, credence_step
+from townsquare.beliefs.contract import (
+    AgentParams,
+    BeliefInputs,
+    BeliefRule,
+    BeliefState,
+    Contents,
+    Exposed,
+    Trail,
+    Veracities,
+)
+from townsquare.beliefs.credence_claims import Claims, meet, met_claims, remember
+from townsquare.beliefs.credence_kernels import DAY, Attitudes, Step, leak, persuade
 from townsquare.beliefs.equation import STANCE_MARGIN, stances_of, start_log_odds
 from townsquare.beliefs.trail import assemble
-from townsquare.core.array_types import Float
+from townsquare.core.array_types import Float, Int64
 from townsquare.core.draws import StageDraws
+from townsquare.core.pairs import PairBlock, empty_block
 from townsquare.settings.config import ASSUMED, MemberParams, setting
 
-FITTED = "fitted: experiments with labels,"
+FITTED, REPEATED = "fitted: experiments with labels,", "fitted: truth effect over a month,"
 
 
 class Params(MemberParams):
@@ -64,39 +78,88 @@ class Params(MemberParams):
     half_life: float = setting(
         14.0, "half-life of what exposures moved, back to the own baseline; 3 to 60", gt=0, unit="days", basis=ASSUMED
     )
+    familiar: float = setting(
+        0.55,
+        "log odds that one full reading of a claim adds to its veracity, at once",
+        ge=0,
+        basis=f"{REPEATED} 0.48 to 0.61",
+    )
+    fast_share: float = setting(0.61, "part of a memory that fades fast", ge=0, le=1, basis=f"{REPEATED} 0.52 to 0.69")
+    fast_days: float = setting(
+        0.5, "time in which the fast part of a memory falls to 1/e", gt=0, unit="days", basis=ASSUMED
+    )
+    slow_days: float = setting(
+        39.0, "time in which the slow part of a memory falls to 1/e", gt=0, unit="days", basis=f"{REPEATED} 26 to 67"
+    )
 
 
 _SETTINGS = tuple(Params.model_fields)
-LOG_ODDS, BASELINE, HOURS, READ = "log_odds", "baseline", "hours", "read"
+LOG_ODDS, BASELINE, HOURS, READ, CLOCK = "log_odds", "baseline", "hours", "read", "clock"
 
 
 def init(stance: Float, confidence: Float, params: AgentParams) -> BeliefState:
     """Return new agents at the log odds of (n, P) ``stance``, clipped to within 0.001 of the ends of the scale."""
-    start = start_log_odds(stance, 1.0, STANCE_MARGIN)
+    start, n = start_log_odds(stance, 1.0, STANCE_MARGIN), stance.shape[0]
     attained = stances_of(start)
-    hours, read = np.zeros(stance.shape[0]), np.zeros((*stance.shape, 2))
-    kept = {LOG_ODDS: start.copy(), BASELINE: start, HOURS: hours, READ: read}
-    return BeliefState(attained, confidence.copy(), attained.copy(), arrays=kept)
+    stored = {
+        LOG_ODDS: start.copy(), BASELINE: start, HOURS: np.zeros(n), READ: np.zeros((*stance.shape, 2)),
+        CLOCK: np.zeros(n),
+    }  # fmt: skip
+    pairs = {name: empty_block(n, np.float64) for name in Claims._fields}
+    return BeliefState(attained, confidence.copy(), attained.copy(), stored, pairs)
 
 
 def step(state: BeliefState, inputs: BeliefInputs, params: AgentParams, rng: StageDraws) -> tuple[BeliefState, Trail]:
-    """Let attitudes leak and add the arguments of a step; the trail is in log odds."""
+    """Let attitudes leak, judge claims, and add the arguments of a step; the trail is in log odds."""
     rows, n = arrays.columns(Exposed, inputs.exposures), state.stance.shape[0]
-    said = Contents(
-        *(arrays.read_only(getattr(inputs.contents, name), dtype)
-          for name, dtype in zip(Contents._fields, ("f8", "u1", "?"), strict=True))
-    )  # fmt: skip
-    held = Held(*(arrays.read_only(state.arrays[name], "f8") for name in (LOG_ODDS, BASELINE, HOURS, READ)))
+    contents = arrays.columns(Contents, inputs.contents)
+    before = Attitudes(*(arrays.read_only(state.arrays[name], "f8") for name in (LOG_ODDS, BASELINE, HOURS, READ)))
     moved = arrays.unmoved(state, rows.stance.shape[0], inputs.own.post.shape[0])
     out = Step(
-        np.empty_like(held.log_odds), np.empty(n), np.empty_like(held.read), moved.stance, moved.exposure, moved.trust,
-        moved.anchor,
+        np.empty_like(before.log_odds), np.empty(n), np.empty_like(before.read), moved.stance, moved.exposure,
+        moved.trust, moved.anchor,
     )  # fmt: skip
     heed = rng.uniform("heed", inputs.first + np.arange(n), lasting=True)
-    credence_step(rows, said, held, inputs.hours, heed, arrays.settings(params, _SETTINGS, n), out)
-    kept = {LOG_ODDS: out.log_odds, BASELINE: state.arrays[BASELINE], HOURS: out.hours, READ: out.read}
-    after = BeliefState(out.stance, state.confidence, state.start, kept, state.pairs)
-    return after, assemble(inputs, moved)
+    clock = arrays.read_only(np.asarray(state.arrays[CLOCK], np.float64) + inputs.hours, "f8")
+    indptr, key, claims, slot = met_claims(state.pairs, rows.indptr, contents)
+    believed, sums = np.full(rows.stance.shape[0], np.nan), np.zeros((key.shape[0], 4))
+    _take(rows, contents, before, inputs.hours, clock, heed, slot, arrays.settings(params, _SETTINGS, n), claims,
+          believed, sums, out)  # fmt: skip
+    stored = {
+        LOG_ODDS: out.log_odds, BASELINE: state.arrays[BASELINE], HOURS: out.hours, READ: out.read, CLOCK: clock,
+    }  # fmt: skip
+    pairs = {name: PairBlock(indptr, key, part) for name, part in claims._asdict().items()}
+    return BeliefState(out.stance, state.confidence, state.start, stored, pairs), assemble(inputs, moved)
 
 
-RULE = BeliefRule("credence", frozenset({"exposures", "contents"}), Params, init, step, unit="log odds")
+@nb.njit(parallel=True, nogil=True, cache=True, error_model="numpy")
+def _take(
+    rows: Exposed, contents: Contents, before: Attitudes, hours: float, clock: Float, heed: Float, slot: Int64,
+    table: arrays.Table, claims: Claims, believed: Float, sums: Float, out: Step,
+) -> None:  # fmt: skip
+    for i in nb.prange(clock.shape[0]):
+        p, since = table[i % table.shape[0]], before.hours[i] + hours
+        leak(i, rows.indptr[i + 1] > rows.indptr[i] or since >= DAY - 1e-9, before, since, p, out)
+        meet(i, rows, contents, slot, out.log_odds, clock[i], heed[i], p, claims, believed, sums)
+        persuade(i, rows, believed, p, out)
+        remember(i, rows, contents, slot, heed[i], p, claims, sums)
+
+
+def veracities(state: BeliefState, params: AgentParams) -> Veracities:
+    """Return the claims that people met in the step that led to this state, and how far they believe them now."""
+    claims = Claims(*(np.asarray(state.pairs[name].value, np.float64) for name in Claims._fields))
+    block = state.pairs[Claims._fields[0]]
+    agent = arrays.owners(block.indptr)
+    at = np.flatnonzero((claims.met == state.arrays[CLOCK][agent]) & (claims.met > 0))
+    agent, of = agent[at], Claims(*(part[at] for part in claims))
+    verdict = params["verdict"][agent] * (of.verdict_fast + of.verdict_slow)
+    repetition = params["familiar"][agent] * np.log2(1.0 + of.read_fast + of.read_slow)
+    return Veracities(
+        agent.astype(np.int32), block.key[at], of.prior + of.source + verdict + repetition, of.source, verdict,
+        repetition,
+    )  # fmt: skip
+
+
+RULE = BeliefRule(
+    "credence", frozenset({"exposures", "contents"}), Params, init, step, unit="log odds", veracities=veracities
+)

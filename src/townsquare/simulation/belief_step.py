@@ -19,6 +19,7 @@ from townsquare.beliefs.contract import (
     Exposed,
     Own,
     Trail,
+    Veracities,
     no_contents,
     no_exposures,
     no_holdings,
@@ -229,8 +230,11 @@ class InputsOfStep:
         """Return what exposures of these codes say, and the labels beside them."""
         per_root, posts = self._rows.per_root, self._world.posts
         root = per_root["root"]
-        plausibility = np.where(posts["kind"][root] == PostKind.INJECTED, posts["plausibility"][root], np.nan)
-        return Contents(plausibility[code], per_root["verdict"][code].astype(np.uint8), per_root["note"][code] >= 0)
+        is_news = posts["kind"][root] == PostKind.INJECTED
+        claim = np.where(is_news, posts["text"][root], NONE).astype(np.int32)
+        plausibility = np.where(is_news, posts["plausibility"][root], np.nan)
+        verdict, noted = per_root["verdict"].astype(np.uint8), per_root["note"] >= 0
+        return Contents(claim[code], plausibility[code], verdict[code], noted[code])
 
     def _authors(self, exposed: Exposed, number: int, first: int, stop: int) -> Authors:
         """Return what the rule reads of the author of each exposure; follows are those after the step's actions."""
@@ -345,25 +349,29 @@ def advance(
     trait = group_trait(chosen) if "groups" in rule.needs else NONE
     step, inputs = world.step + 1, InputsOfStep(world, out, rule.needs, trait, hours)
 
-    def move(block: tuple[int, int, int]) -> tuple[BeliefState, dict[str, Array]]:
+    def move(block: tuple[int, int, int]) -> tuple[BeliefState, dict[str, Array], dict[str, Array]]:
         number, first, stop = block
         settings = per_agent(params, stop - first, world.own_settings(first, stop))
         before, given = world.belief[number], inputs.of_block(*block)
         result = call_member(FAMILY, rule.name, "step", lambda: rule.step(before, given, settings, draw))
         after, trail = check_result(rule, before, result, first, world.posts.n)
-        return after, _trail_rows(trail._replace(agent=trail.agent + np.int32(first)), step) if with_trail else {}
+        met = {} if rule.veracities is None else _rows_of(rule.veracities(after, settings), first, step)
+        return after, _rows_of(trail, first, step) if with_trail else {}, met
 
     moved = each(move, list(spans(world.n_agents)))
-    states = [state for state, _ in moved]
+    states = [state for state, *_ in moved]
     rows: dict[str, schema.Columns] = {"beliefs": belief_rows(world, states, step)}
     if with_trail and moved:
-        rows["trail"] = PartedRows([trail for _, trail in moved])
+        rows["trail"] = PartedRows([trail for _, trail, _ in moved])
+    if rule.veracities is not None and moved:
+        rows["veracities"] = PartedRows([met for *_, met in moved])
     return Change(rows, belief=tuple(states))
 
 
-def _trail_rows(trail: Trail, step: int) -> dict[str, Array]:
-    """Return columns of the table trail."""
-    return {"step": np.broadcast_to(np.int32(step), trail.agent.shape), **trail._asdict()}
+def _rows_of(rows: Trail | Veracities, first: int, step: int) -> dict[str, Array]:
+    """Return columns of a table of rows of a block whose first agent is ``first``."""
+    own = {"step": np.broadcast_to(np.int32(step), rows.agent.shape), "agent": rows.agent + np.int32(first)}
+    return {**rows._asdict(), **own}
 
 
 def belief_rows(world: World, states: list[BeliefState], step: int) -> schema.Columns:

@@ -130,7 +130,8 @@ def _random_exposed(n: int, n_propositions: int, rng: np.random.Generator) -> Ex
 
 def _random_contents(m: int, rng: np.random.Generator) -> Contents:
     plausibility = np.where(rng.random(m) < 0.5, np.nan, rng.random(m))
-    return Contents(plausibility, rng.integers(0, len(Verdict), m).astype(np.uint8), rng.random(m) < 0.2)
+    claim = np.where(np.isnan(plausibility), -1, rng.integers(0, 40, m)).astype(np.int32)
+    return Contents(claim, plausibility, rng.integers(0, len(Verdict), m).astype(np.uint8), rng.random(m) < 0.2)
 
 
 def _random_own(n: int, n_propositions: int, rng: np.random.Generator) -> Own:
@@ -178,8 +179,8 @@ def reorder(part: Rows, rows: Int64, indptr: Int64) -> Rows:
 
 def _contents_of(contents: Contents, rows: Int64) -> Contents:
     """Return what some exposures say; nothing where the rule does not ask."""
-    plausibility, verdict, noted = contents
-    return Contents(plausibility[rows], verdict[rows], noted[rows]) if noted.size else contents
+    claim, plausibility, verdict, noted = contents
+    return Contents(claim[rows], plausibility[rows], verdict[rows], noted[rows]) if noted.size else contents
 
 
 def _of_rows(authors: Authors, rows: Int64, agents: Int64) -> Authors:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import itertools
 import math
+from statistics import fmean
 from typing import Any
 
 import numpy as np
@@ -14,11 +16,13 @@ from townsquare.core.draws import Draws, Stage
 from townsquare.core.enums import TrailKind, Verdict
 
 DRAW = Draws(3, 1)(Stage.BELIEF)
+UNIQUE = itertools.count(1000)
 
 
 def inputs_of(rows: list[dict[str, Any]], n: int = 1, p: int = 1, hours: float = 24.0) -> BeliefInputs:
     """``rows`` name agent, proposition, stance; and may name plausibility, verdict, noted, credibility, first_seen."""
     rows = sorted(rows, key=lambda row: (row.get("agent", 0), row.get("proposition", 0)))
+    rows = [row if "plausibility" not in row else {"claim": next(UNIQUE), **row} for row in rows]
     counts = [sum(row.get("agent", 0) == i for row in rows) for i in range(n)]
     shown = rows_of(
         Exposed, np.r_[0, np.cumsum(counts)], post=np.arange(len(rows)), author=5,
@@ -26,6 +30,7 @@ def inputs_of(rows: list[dict[str, Any]], n: int = 1, p: int = 1, hours: float =
             ("proposition", 0), ("stance", 0.5), ("credibility", math.nan), ("first_seen", True), ("weight", 1.0))},
     )  # fmt: skip
     contents = Contents(
+        np.array([row.get("claim", -1) for row in rows], np.int32),
         np.array([row.get("plausibility", math.nan) for row in rows], np.float64),
         np.array([row.get("verdict", 0) for row in rows], np.uint8),
         np.array([row.get("noted", False) for row in rows], np.bool_),
@@ -134,3 +139,94 @@ def test_a_claim_moves_as_far_as_it_is_believed_and_a_label_reaches_those_who_he
     true = moves(plausibility=0.2, verdict=int(Verdict.TRUE))
     assert (true > unlikely + 1e-9).mean() == pytest.approx(Params().heed_true, abs=0.03)
     assert (moves(stance=-0.9) < 0).all()  # nothing pushes away from a speaker
+
+
+class Mind:
+    """What one person believes of claims, in plain Python: sums over everything it met, at any time."""
+
+    def __init__(self, heed: float, **changed: float) -> None:
+        self.s, self.heed, self.prior = Params(**changed), heed, dict[int, float]()
+        self.met: list[tuple[float, int, float, float]] = []  # hours, claim, readings, reliability
+        self.labels: dict[int, list[tuple[float, float, float]]] = {}  # hours, share seen, what it says
+
+    def left(self, hours: float) -> tuple[float, float]:
+        return math.exp(-hours / 24 / self.s.fast_days), math.exp(-hours / 24 / self.s.slow_days)
+
+    def parts(self, claim: int, now: float) -> tuple[float, float, float]:
+        s, trace, verdict, source, n = self.s, 0.0, [0.0, 0.0], 0.0, 0.0
+        share = s.fast_share, 1 - s.fast_share
+        for hours, of, readings, reliability in self.met:
+            if of == claim:
+                trace += readings * sum(a * b for a, b in zip(share, self.left(now - hours), strict=True))
+                worth = [k / (1 + (k - 1) * s.overlap) if k > 1 else k for k in (n, n + readings)]
+                source += 2 * math.atanh(reliability * 0.5) * (worth[1] - worth[0])
+                n += readings
+        last = 0.0
+        for hours, seen, says in self.labels.get(claim, []):
+            verdict = [v * left for v, left in zip(verdict, self.left(hours - last), strict=True)]
+            verdict = [v + seen * (says * part - v) for v, part in zip(verdict, share, strict=True)]
+            last = hours
+        verdict = [v * left for v, left in zip(verdict, self.left(now - last), strict=True)]
+        return source, s.verdict * sum(verdict), s.familiar * math.log2(1 + trace)
+
+    def meet(self, now: float, rows: list[dict[str, Any]], own: float) -> None:
+        for claim in dict.fromkeys(row["claim"] for row in rows):
+            here = [row for row in rows if row["claim"] == claim]
+            p = here[0]["plausibility"]
+            suits = fmean(math.copysign(1, own * row["stance"]) for row in here)
+            self.prior.setdefault(claim, math.log(p / (1 - p)) + self.s.concord * suits / 2)
+            reliability = fmean(min(1, 2 * self.s.reliability * row["credibility"]) for row in here)
+            self.met.append((now, claim, self.s.attention * len(here), reliability))
+            says = [self.heard(row) for row in here if row["verdict"] in (Verdict.FALSE, Verdict.TRUE)]
+            if says:
+                seen = 1 - (1 - self.s.attention) ** len(says)
+                self.labels.setdefault(claim, []).append((now, seen, fmean(says)))
+
+    def heard(self, row: dict[str, Any]) -> float:
+        if row["verdict"] == Verdict.FALSE:
+            return -float(self.heed < self.s.heed_false)
+        return float(self.heed < self.s.heed_true)
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_what_people_believe_of_claims_is_that_of_plain_python(seed: int) -> None:
+    chance = np.random.default_rng(seed)
+    settings = {"attention": float(chance.uniform(0.05, 1)), "reliability": 0.4}
+    plausible = chance.uniform(0.1, 0.9, 4).tolist()
+    state, params = start(0.3, **settings)
+    draw = Draws(seed, 1)(Stage.BELIEF)
+    mind, now = Mind(float(draw.uniform("heed", [0], lasting=True)[0]), **settings), 0.0
+    for _ in range(15):
+        now += (hours := float(chance.choice([1.0, 6.0, 24.0, 90.0])))
+        rows = [
+            {"stance": float(chance.uniform(-1, 1)), "credibility": float(chance.random()), "claim": int(claim),
+             "plausibility": plausible[claim], "verdict": int(chance.integers(len(Verdict)))}
+            for claim in chance.integers(0, 4, int(chance.integers(0, 5)))
+        ]  # fmt: skip
+        leaky = state.arrays["log_odds"][0, 0] - state.arrays["baseline"][0, 0]
+        own = float(state.arrays["baseline"][0, 0] + leaky * 2 ** (-hours / 24 / Params().half_life))
+        state, _ = RULE.step(state, inputs_of(rows, hours=hours), params, draw)
+        mind.meet(now, rows, own)
+        assert RULE.veracities is not None
+        met = RULE.veracities(state, params)
+        assert sorted(met.claim.tolist()) == sorted({row["claim"] for row in rows})
+        for claim, veracity, *parts in zip(
+            met.claim.tolist(), met.veracity, met.source, met.verdict, met.repetition, strict=True
+        ):
+            assert parts == pytest.approx(mind.parts(claim, now), abs=1e-12)
+            assert veracity == pytest.approx(mind.prior[claim] + sum(parts), abs=1e-12)
+
+
+def test_repetition_raises_belief_at_the_size_of_the_experiments_and_fades() -> None:
+    row = {"stance": 0.1, "plausibility": 0.5, "claim": 7, "credibility": 0.0}
+    state, params = start(0.0, attention=1.0)
+    state = taken(state, params, inputs_of([row], hours=0.01))[0]
+    assert RULE.veracities is not None
+    sizes = []
+    for days in (0.01, 1.0, 6.0, 23.0):
+        state = taken(state, params, inputs_of([{**row, "first_seen": False}], hours=24 * days))[0]
+        sizes.append(float(RULE.veracities(state, params).repetition[0]))
+    assert sizes[0] == pytest.approx(0.55 * math.log2(3), abs=0.02)  # two readings
+    once = taken(*start(0.0, attention=1.0), inputs_of([row], hours=0.01))[0]
+    later = taken(once, params, inputs_of([{**row, "claim": 8}], hours=24 * 30))[0]
+    assert set(RULE.veracities(later, params).claim.tolist()) == {8}

@@ -1,0 +1,144 @@
+"""The claims that people met under ``credence``: how far each believes each, in parts that sum."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+import numba as nb
+import numpy as np
+
+from townsquare.beliefs.arrays import read_only
+from townsquare.beliefs.contract import Contents, Exposed
+from townsquare.beliefs.credence_kernels import DAY, independent, label_of, prior_of, reliability_of
+from townsquare.core.array_types import Array, Float, Int64
+from townsquare.core.pairs import PairBlock, upsert
+
+STRENGTH = 0.5
+"""Strength of a claim as evidence for itself, where nobody rated it."""
+
+
+class Claims(NamedTuple):
+    """Parts of pairs of an agent and a claim, (k,) float64 each.
+
+    ``prior`` log odds at the first meeting; ``source`` log odds of who passed it on, ``witnesses`` how often it was
+    read. Memory in a fast and a slow part: ``verdict_fast`` and ``verdict_slow`` of verdicts, as shares of a verdict
+    that is heeded, negative for false; ``read_fast`` and ``read_slow`` of readings. ``met``: hours on the run's clock.
+    """
+
+    prior: Float
+    source: Float
+    witnesses: Float
+    verdict_fast: Float
+    verdict_slow: Float
+    read_fast: Float
+    read_slow: Float
+    met: Float
+
+
+def met_claims(pairs: Mapping[str, PairBlock], indptr: Int64, contents: Contents) -> tuple[Int64, Array, Claims, Int64]:
+    """Return pairs with those of this step among them: the CSR, its claims, the parts, and the pair of each row.
+
+    A new pair is all 0, and was met at -1; the pair of a row without a claim is -1.
+    """
+    old = pairs[Claims._fields[0]]
+    is_claim = contents.claim >= 0
+    asked = np.r_[0, np.cumsum(is_claim)][indptr]
+    index = PairBlock(old.indptr, old.key, np.arange(old.key.shape[0], dtype=np.int64))
+    keys = np.ascontiguousarray(contents.claim[is_claim])
+    block, slot, _ = upsert(index, asked, keys, np.full(keys.shape[0], -1, np.int64))
+    was = np.asarray(block.value, np.int64)
+    known = was >= 0
+    parts = {name: np.zeros(known.shape[0]) for name in Claims._fields}
+    parts["met"] -= 1.0
+    for name, part in parts.items() if old.key.size else ():
+        part[known] = pairs[name].value[was[known]]
+    of_row = np.full(is_claim.shape[0], -1, np.int64)
+    of_row[is_claim] = slot
+    return block.indptr, block.key, Claims(**parts), read_only(of_row, "i8")
+
+
+@nb.njit(inline="always", cache=True, error_model="numpy")
+def familiarity(fast: float, slow: float, p: Any) -> float:
+    """Return the log odds of having read a claim before: logarithmic in what is left of the readings."""
+    out: float = p.familiar * math.log2(1.0 + fast + slow)
+    return out
+
+
+@nb.njit(inline="always", cache=True, error_model="numpy")
+def _fade(s: int, now: float, p: Any, claims: Claims) -> None:
+    days = (now - claims.met[s]) / DAY
+    fast, slow = math.exp(-days / p.fast_days), math.exp(-days / p.slow_days)
+    claims.verdict_fast[s] *= fast
+    claims.verdict_slow[s] *= slow
+    claims.read_fast[s] *= fast
+    claims.read_slow[s] *= slow
+    claims.met[s] = now
+
+
+@nb.njit(cache=True, error_model="numpy")
+def meet(
+    i: int, rows: Exposed, contents: Contents, slot: Int64, own: Float, now: float, heed: float, p: Any,
+    claims: Claims, believed: Float, sums: Float,
+) -> None:  # fmt: skip
+    """Write what agent ``i`` believes of each claim it is shown, ``believed`` (m,): with the label beside it now.
+
+    ``own`` (n, P) are its log odds of propositions. A showing is judged before it counts as a reading. ``sums`` (k, 4)
+    are 0 before and after, here and in :func:`remember`: what adds up by pair does not depend on the order of rows.
+    """
+    for x in range(rows.indptr[i], rows.indptr[i + 1]):
+        s = slot[x]
+        if s >= 0 and claims.met[s] < 0.0:
+            sums[s, 0] += 1.0
+            sums[s, 1] += prior_of(contents.plausibility[x], own[i, rows.proposition[x]] * rows.stance[x], p)
+    for x in range(rows.indptr[i], rows.indptr[i + 1]):
+        s = slot[x]
+        if s < 0:
+            continue
+        if claims.met[s] < 0.0:
+            claims.prior[s], claims.met[s] = sums[s, 1] / sums[s, 0], now
+            sums[s, :] = 0.0
+        elif claims.met[s] < now:
+            _fade(s, now, p, claims)
+        label = label_of(contents.verdict[x], contents.noted[x], heed, p)
+        if math.isnan(label):
+            label = p.verdict * (claims.verdict_fast[s] + claims.verdict_slow[s])
+        familiar = familiarity(claims.read_fast[s], claims.read_slow[s], p)
+        believed[x] = claims.prior[s] + claims.source[s] + familiar + label
+
+
+@nb.njit(cache=True, error_model="numpy")
+def remember(
+    i: int, rows: Exposed, contents: Contents, slot: Int64, heed: float, p: Any, claims: Claims, sums: Float
+) -> None:
+    """Add the readings, sources and labels of a step to the parts of each claim that agent ``i`` was shown.
+
+    ``sums`` are of rows, reliability, labels, and shares of a verdict in labels.
+    """
+    for x in range(rows.indptr[i], rows.indptr[i + 1]):
+        s = slot[x]
+        if s >= 0:
+            label = label_of(contents.verdict[x], contents.noted[x], heed, p)
+            sums[s, 0] += 1.0
+            sums[s, 1] += reliability_of(rows.credibility[x], p)
+            if not math.isnan(label) and p.verdict > 0.0:
+                sums[s, 2] += 1.0
+                sums[s, 3] += label / p.verdict
+    for x in range(rows.indptr[i], rows.indptr[i + 1]):
+        s = slot[x]
+        if s < 0 or sums[s, 0] == 0.0:
+            continue
+        n, labels = sums[s, 0], sums[s, 2]
+        read, before = p.attention * n, claims.witnesses[s]
+        claims.witnesses[s] = before + read
+        more = independent(claims.witnesses[s], p.overlap) - independent(before, p.overlap)
+        claims.source[s] += 2.0 * math.atanh(min(sums[s, 1] / n * STRENGTH, p.cap)) * more
+        claims.read_fast[s] += read * p.fast_share
+        claims.read_slow[s] += read * (1.0 - p.fast_share)
+        if labels > 0.0:
+            seen = 1.0 - (1.0 - p.attention) ** labels
+            shown = sums[s, 3] / labels
+            claims.verdict_fast[s] += seen * (shown * p.fast_share - claims.verdict_fast[s])
+            claims.verdict_slow[s] += seen * (shown * (1.0 - p.fast_share) - claims.verdict_slow[s])
+        sums[s, :] = 0.0
