@@ -14,6 +14,7 @@ import numpy as np
 import polars as pl
 
 from townsquare.analysis.beliefs import belief_change, belief_course, first_stances, names, statements
+from townsquare.analysis.causes.claims import holds_claims, last_beliefs, truth_of_claims
 from townsquare.analysis.contract import FAMILY, CachedRun, Measure, Reads, columns, measure
 from townsquare.analysis.engagement import engagement_balance, engagement_by_post
 from townsquare.analysis.facts.contract import window_of
@@ -146,6 +147,18 @@ def _reach(run: Reads) -> dict[str, float]:
     }
 
 
+def _claims(run: Reads) -> dict[str, float]:
+    beliefs = last_beliefs(run) if holds_claims(run) else None
+    out = {}
+    for word in ("true", "false"):
+        name, of = f"belief_in_{word}_claims", truth_of_claims(run).filter(truth=word)["claim"]
+        met = None if beliefs is None else beliefs.filter(pl.col("claim").is_in(of.implode()))
+        out[name] = (
+            math.nan if met is None or not met.height else met.filter(pl.col("veracity") > 0).height / met.height
+        )
+    return out
+
+
 def _after_warm_up(run: Reads, by_post: pl.DataFrame) -> pl.DataFrame:
     return by_post.filter(pl.col("step") >= window_of(run).first)
 
@@ -211,7 +224,7 @@ DEFINITIONS = Path(str(files("townsquare"))) / "data" / "outcomes.yaml"
 """Title, unit, direction and definition of every outcome that comes with the package, by group."""
 _SOURCES: dict[str, Numbers] = {
     "engagement": _engagement, "reach": _reach, "moderation": _moderation, "activity": _activity,
-    "spread": _spread,
+    "spread": _spread, "claims": _claims,
 }  # fmt: skip
 
 

@@ -11,10 +11,13 @@ from cyclopts import Parameter
 from townsquare.cli import options
 from townsquare.cli.console import cut, digits, exact, known, safe, show, show_json, signed
 from townsquare.core.errors import SettingError
+from townsquare.core.words import count
 
 if TYPE_CHECKING:
+    from townsquare.analysis.causes.claims import ClaimBelief
     from townsquare.analysis.causes.records import Evidence, HeldRecord
     from townsquare.analysis.causes.why import Move, Why
+    from townsquare.record.run import Run
 
 LARGEST = 10
 LONGEST_TEXT = 60
@@ -27,6 +30,7 @@ def why(
     agent: Annotated[str, Parameter(help=options.AGENT)],
     step: options.Whole | None = None,
     proposition: str | None = None,
+    claim: options.Whole | None = None,
     without_record: int | None = None,
     as_json: options.AsJson = False,
 ) -> int:
@@ -38,14 +42,19 @@ def why(
         The step; default: the largest changes of the run.
     proposition
         Only this proposition.
+    claim
+        A claim that the agent met, by its number: how far the agent believed it, and why (rule `credence`).
     without_record
         Recompute the belief without this argument record (log-odds rules).
     """
+    from townsquare.analysis.causes.claims import claims_of
     from townsquare.analysis.causes.records import evidence, has_records
     from townsquare.analysis.verbs import why as explain
     from townsquare.record.run import Run
 
     run = Run.open(folder)
+    if claim is not None:
+        return _show_claim(run, agent, claim, as_json=as_json)
     causes = explain(run, agent, step=step, proposition=proposition)
     counted = has_records(run) or without_record is not None
     records = evidence(run, causes.agent, step, proposition) if counted else ()
@@ -61,6 +70,52 @@ def why(
     for move in () if step is None else causes.moves:
         _show_move(causes, move)
     _show_records(records, LARGEST if step is None else None)
+    if step is None:
+        _show_claims(claims_of(run, causes.agent), f"{folder} --agent {causes.agent}")
+    return 0
+
+
+def _show_claims(beliefs: Sequence[ClaimBelief], words: str) -> None:
+    """Print the claims whose belief changed most."""
+    from townsquare.analysis.causes.claims import share
+
+    rows = [
+        (belief.claim, f"{share(belief.prior)} to {share(belief.veracity[-1])}", len(belief.steps), belief.truth,
+         cut(LONGEST_TEXT)(belief.text))
+        for belief in beliefs[:LARGEST]
+    ]  # fmt: skip
+    if rows:
+        columns = (str, "id", "believed", "times met", "truth", "text")
+        show("Claims, and how far they were believed at the first and the last meeting", rows, columns)
+        print(f"Why: townsquare why {words} --claim {rows[0][0]}")
+
+
+def _show_claim(run: Run, agent: str, claim: int, *, as_json: bool) -> int:
+    """Print how far an agent believed a claim after each meeting, and which part changed."""
+    from townsquare.analysis.causes.claims import PARTS, claims_of, share
+    from townsquare.analysis.verbs import agent_number
+
+    number = agent_number(run, agent)
+    beliefs = {belief.claim: belief for belief in claims_of(run, number)}
+    if claim not in beliefs:
+        met = ", ".join(map(str, list(beliefs)[:LARGEST]))
+        raise SettingError("--claim", got=str(claim), allowed=met or "none: no claims are recorded for this agent")
+    belief = beliefs[claim]
+    if as_json:
+        return show_json({"agent": number, **asdict(belief)})
+    print(f"“{safe(belief.text)}” ({belief.truth})")
+    print(f"Agent {number} met this claim {count(len(belief.steps), 'time')}. Belief before: {share(belief.prior)}.")
+    before, rows = dict.fromkeys(PARTS, 0.0), []
+    for step, veracity, parts in zip(belief.steps, belief.veracity, belief.parts, strict=True):
+        changes = {name: parts[name] - before[name] for name in PARTS}
+        rows.append((step, share(veracity), *(changes[name] for name in PARTS), veracity))
+        before = parts
+    show(
+        "Belief after each meeting, and changes in log odds since the last one", rows, (str, "step", "believed"),
+        (digits(3, sign=True), "sources", "labels", "repetition", "log odds"),
+    )  # fmt: skip
+    total = belief.prior + sum(before.values())
+    print(f"Prior {belief.prior:+.3f} and parts sum to {total:+.3f}; recorded {belief.veracity[-1]:+.3f}.")
     return 0
 
 

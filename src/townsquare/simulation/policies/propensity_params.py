@@ -30,7 +30,7 @@ class Params(MemberParams):
     )
     ceiling: float = setting(0.2, "largest chance of a share (assumed)", gt=0, le=1)
     asked: float = setting(
-        250.0,
+        220.0,
         "odds of a share by people who are asked about each post, as in a survey, for each unit of propensity; "
         "the ceiling is then 1 (tuned: a tenth of people make 36 % of the shares of falsehoods in surveys)",
         gt=0,

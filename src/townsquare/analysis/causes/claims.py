@@ -1,0 +1,101 @@
+"""How far people believe claims, under a belief rule that holds it, and which part of it changed when."""
+
+from __future__ import annotations
+
+import math
+from contextlib import suppress
+from dataclasses import dataclass
+
+import polars as pl
+
+from townsquare.analysis.contract import Reads, setting
+from townsquare.core import registry
+from townsquare.core.enums import PostKind, Veracity, word_of
+from townsquare.core.errors import UnknownName
+from townsquare.core.frames import collected
+
+PARTS = ("source", "verdict", "repetition")
+"""Parts of the log odds of a claim that change; the rest is the prior at the first meeting."""
+
+
+@dataclass(frozen=True, slots=True)
+class ClaimBelief:
+    """What one person believed of one claim, after each step in which it met the claim.
+
+    Attributes
+    ----------
+    claim : int
+        Row of texts.
+    text : str
+        The claim, untrusted.
+    truth : str
+        ``true``, ``false`` or ``unknown``.
+    prior : float
+        Log odds at the first meeting.
+    steps : tuple of int
+        Steps of meetings, ascending.
+    veracity : tuple of float
+        Log odds of the claim after each of them: the sum of the prior and the parts.
+    parts : tuple of dict
+        Part -> log odds, after each of them.
+    """
+
+    claim: int
+    text: str
+    truth: str
+    prior: float
+    steps: tuple[int, ...]
+    veracity: tuple[float, ...]
+    parts: tuple[dict[str, float], ...]
+
+    @property
+    def change(self) -> float:
+        """Log odds after the last meeting less the prior."""
+        return self.veracity[-1] - self.prior
+
+
+def share(log_odds: float) -> str:
+    """Return log odds as the percentage of certainty that a claim is true.
+
+    >>> share(0.0), share(-3.0)
+    ('50%', '5%')
+    """
+    return f"{100 / (1 + math.exp(-log_odds)):.0f}%"
+
+
+def holds_claims(run: Reads) -> bool:
+    """Return whether the run's belief rule holds how far people believe claims."""
+    with suppress(UnknownName, ImportError):
+        return registry.get("beliefs", str(setting(run, "beliefs", "rule", default=""))).veracities is not None
+    return False
+
+
+def truth_of_claims(run: Reads) -> pl.DataFrame:
+    """Return ``claim`` (row of texts) and ``truth`` (a word) of every injected post, each claim once."""
+    injected = run.table("posts").filter(pl.col("kind") == PostKind.INJECTED)
+    words = [word_of(Veracity, code) for code in injected["veracity"].to_list()]
+    named = injected.select(claim="text").with_columns(truth=pl.Series(words, dtype=pl.String))
+    return named.unique("claim", keep="first", maintain_order=True)
+
+
+def last_beliefs(run: Reads) -> pl.DataFrame:
+    """Return what people believe of each claim they met, after the last meeting: ``agent``, ``claim``, ``veracity``."""
+    last = run.lazy("veracities").group_by("agent", "claim").agg(pl.col("veracity").sort_by("step").last())
+    return collected(last)
+
+
+def claims_of(run: Reads, agent: int) -> tuple[ClaimBelief, ...]:
+    """Return what one person believed of the claims it met, the largest change first; empty under other rules."""
+    if not holds_claims(run):
+        return ()
+    met = collected(run.lazy("veracities").filter(pl.col("agent") == agent)).sort("claim", "step")
+    met = met.join(truth_of_claims(run), on="claim", how="left", maintain_order="left")
+    texts = dict(run.table("texts").join(met.select(text="claim").unique(), on="text").select("text", "content").rows())
+    beliefs = []
+    for (claim,), rows in met.group_by("claim", maintain_order=True):
+        parts = tuple(rows.select(PARTS).iter_rows(named=True))
+        prior = rows["veracity"][0] - sum(parts[0].values())
+        steps, veracity = (tuple(rows[name].to_list()) for name in ("step", "veracity"))
+        truth = rows["truth"][0] or "unknown"
+        beliefs.append(ClaimBelief(int(str(claim)), texts.get(claim, ""), truth, prior, steps, veracity, parts))
+    return tuple(sorted(beliefs, key=lambda belief: -abs(belief.change)))
