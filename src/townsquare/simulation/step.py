@@ -28,9 +28,12 @@ from townsquare.simulation.feed import build as feed
 from townsquare.simulation.feed.options import feed_options
 from townsquare.simulation.feed.rankers.contract import ChosenRanker
 from townsquare.simulation.model_calls import call_rows, reads_memory, remembers
+from townsquare.simulation.moderation import contributors
 from townsquare.simulation.moderation.checks import ChosenModerator
 from townsquare.simulation.moderation.contract import ReviewContext
+from townsquare.simulation.moderation.contributors import ContributorParams
 from townsquare.simulation.moderation.note_scorers.contract import ChosenNoteScorer
+from townsquare.simulation.moderation.notes import NOTE_KINDS
 from townsquare.simulation.policies.contract import ChosenPolicy
 from townsquare.simulation.stance_scoring import scored
 from townsquare.simulation.views import Bank, PromptContext, Views
@@ -89,6 +92,12 @@ class Setup:
         return ChosenModerator(*self._member("moderation"), scorer, context)
 
     @property
+    def contributors(self) -> ContributorParams | None:
+        """How contributors write and rate notes; None where notes are for all, in feeds, or there are none."""
+        params = self.settings.params["moderation"]
+        return params if isinstance(params, ContributorParams) and params.contributors > 0 else None
+
+    @property
     def rule(self) -> ChosenRule:
         """The belief rule."""
         return ChosenRule(*self._member("beliefs"))
@@ -109,15 +118,20 @@ def step(setup: Setup, world: World) -> tuple[Batches, int]:
 
     commit(setup.arrivals.arrive(world, draw(Stage.ARRIVE)))
     commit(messages.send(world, config, setup.arrivals.scenario))
+    program = setup.contributors
+    in_feeds = allowed if program is None else allowed - NOTE_KINDS
     for agents in online(world, setup.settings, draw(Stage.ORDER)):
-        shown = feed.build(world, setup.ranker, feed_options(world, agents, config), draw(Stage.FEED))
-        views = Views(world, shown, allowed, setup.bank, config.actions, setup.context)
+        options = feed_options(world, agents, config, offers=ActionKind.RATE_NOTE in in_feeds)
+        shown = feed.build(world, setup.ranker, options, draw(Stage.FEED))
+        views = Views(world, shown, in_feeds, setup.bank, config.actions, setup.context)
         chosen = setup.policy.decide(views, draw(Stage.POLICY))
         commit(actions.exposures(world, shown, chosen))
         friction = actions.friction_of(agents, config, draw(Stage.POLICY))
-        done = actions.resolve(world, shown, chosen, allowed, config.actions, friction)
+        done = actions.resolve(world, shown, chosen, in_feeds, config.actions, friction)
         commit(scored(done, world, config.beliefs, setup.statements))
         active.append(agents)
+    for change in () if program is None else contributed(setup, program, world, allowed, draw):
+        commit(change)
     commit(setup.moderator.review(world, draw(Stage.MODERATE), config.moderation.takedown))
     if "holdings" in rule.needs:
         commit(claims.make(world, setup.arrivals.judges))
@@ -132,6 +146,19 @@ def step(setup: Setup, world: World) -> tuple[Batches, int]:
         commit(Change(call_rows(setup.client.taken(), world.step + 1)))
     world.finish(world.step + 1, config.feed.seen_cap, draw(Stage.FEED))
     return out, sum(agents.size for agents in active)
+
+
+def contributed(
+    setup: Setup, program: ContributorParams, world: World, allowed: frozenset[ActionKind], draw: Draws
+) -> Iterator[Change]:
+    """Yield the notes that contributors write, and then the ratings of their queue, by the policy of each agent."""
+    config, context = setup.settings.config, replace(setup.context, asked=True)
+    for kind, shown in contributors.feeds(world, program, config.time, draw(Stage.MODERATE)):
+        may = allowed & {kind}
+        views = Views(world, shown, may, setup.bank, config.actions, context)
+        chosen = setup.policy.decide(views, draw(Stage.POLICY))
+        done = actions.resolve(world, shown, chosen, may, config.actions)
+        yield contributors.with_quality(world, done, program, draw(Stage.MODERATE))
 
 
 def online(world: World, settings: Settings, draw: StageDraws) -> Iterator[npt.NDArray[np.int32]]:

@@ -133,7 +133,7 @@ def feed_inputs(
         Pool(pool, roots.index_of[pool], author, key, score[pool], n_injected, draw.base("pool")),
         _comments(world, draw, per_post, roots, under),
         roots,
-        _notes(world, roots, draw.base("offer")),
+        _notes(world, roots, draw.base("offer"), options.offers),
         score,
         given,
     )
@@ -256,10 +256,10 @@ def _comments(world: World, draw: StageDraws, per_post: int, roots: Roots, rows:
     return Comments(ptr, rows, posts["author"][rows], per_post)
 
 
-def _notes(world: World, roots: Roots, draw: np.uint64) -> Notes:
-    """Return the notes of the roots that feeds can show."""
+def _notes(world: World, roots: Roots, draw: np.uint64, offers: bool) -> Notes:
+    """Return the notes of the roots that feeds can show; none where feeds offer none."""
     post, author, status = (world.notes[name] for name in ("post", "author", "status"))
-    if not post.size:
+    if not (post.size and offers):
         return Notes(np.empty(0, NOTE), np.empty(0, ROOT_NOTES), draw)
     at = np.flatnonzero((roots.index_of[post] >= 0) & (author >= 0))  # those from outside are not for rating
     root, shown = roots.index_of[post[at]], status[at] == NoteStatus.SHOWN

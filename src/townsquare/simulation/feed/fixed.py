@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import numpy.typing as npt
 
@@ -32,10 +34,23 @@ def fixed_feed(
         The verdicts shown with the rows.
     """
     k, m = posts.shape
-    shown = posts.ravel()
-    rows = schema.rows(
-        "exposures", shown.size, step=world.step + 1, agent=np.repeat(agents, m), rank=np.tile(np.arange(m), k),
-        post=shown, root=shown, author=world.posts["author"][shown], under=NONE, slot=Slot.OTHER, likes=0, dislikes=0,
-        shares=0, comments=0, flags=0, verdict=verdict, note=NONE, offered=NONE, first_seen=True, weight=1.0,
-    )  # fmt: skip
+    none = np.full(k * m, NONE, np.int32)
+    rows = feed_of(world, np.repeat(agents, m), posts.ravel(), none, verdict).exposures
     return Feed(agents, np.arange(k + 1, dtype=np.int64) * m, rows)
+
+
+def feed_of(
+    world: World,
+    agent: npt.NDArray[np.int32],
+    shown: npt.NDArray[np.integer[Any]],
+    offered: npt.NDArray[np.int32] | int = NONE,
+    verdict: npt.NDArray[np.uint8] | int = Verdict.NONE,
+) -> Feed:
+    """Return feeds of rows by agent, who ascend: roots, notes offered for rating and verdicts shown, (n,) each."""
+    agents, first, count = np.unique(agent, return_index=True, return_counts=True)
+    rows = schema.rows(
+        "exposures", shown.size, step=world.step + 1, agent=agent, rank=np.arange(shown.size) - np.repeat(first, count),
+        post=shown, root=shown, author=world.posts["author"][shown], under=NONE, slot=Slot.OTHER, likes=0, dislikes=0,
+        shares=0, comments=0, flags=0, verdict=verdict, note=NONE, offered=offered, first_seen=True, weight=1.0,
+    )  # fmt: skip
+    return Feed(agents.astype(np.int32), np.r_[first, shown.size].astype(np.int64), rows)

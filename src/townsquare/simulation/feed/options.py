@@ -22,7 +22,7 @@ class FeedOptions:
     ``agents`` (k,) int32 are ascending rows of agents, and in their order: ``others`` (k,) int64 rows from other
     accounts at most; ``labels`` (k,) bool whether labels are shown; ``sent`` (k, m) int32 posts put at the top, -1 for
     none. ``weights`` are what labels take from the pull of a row on beliefs. ``step_hours`` is the length of a step;
-    ``injected_to_all`` whether the shared pool has injected posts.
+    ``injected_to_all`` whether the shared pool has injected posts; ``offers`` whether notes are offered for rating.
     """
 
     agents: npt.NDArray[np.int32]
@@ -33,6 +33,7 @@ class FeedOptions:
     sent: npt.NDArray[np.int32]
     step_hours: float = 1.0
     injected_to_all: bool = True
+    offers: bool = True
 
     def oldest(self, step: int, hours: float | None) -> int:
         """Return the first step whose rows are at most ``hours`` old in ``step``; 0 without a maximum."""
@@ -57,7 +58,7 @@ def uniform_options(agents: npt.NDArray[np.int32], settings: FeedSettings, weigh
     return FeedOptions(agents, settings, weights, others, labels, np.empty((k, 0), np.int32))
 
 
-def feed_options(world: World, agents: npt.NDArray[np.int32], config: Config) -> FeedOptions:
+def feed_options(world: World, agents: npt.NDArray[np.int32], config: Config, *, offers: bool = True) -> FeedOptions:
     """Return the options of ``agents`` in step ``world.step + 1``."""
     return FeedOptions(
         agents,
@@ -68,4 +69,5 @@ def feed_options(world: World, agents: npt.NDArray[np.int32], config: Config) ->
         sent_to(world, agents, config),
         config.time.step_hours,
         config.injection.audience == "everyone",
+        offers,
     )

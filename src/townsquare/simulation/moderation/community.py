@@ -5,6 +5,7 @@ from __future__ import annotations
 from townsquare.core.draws import StageDraws
 from townsquare.simulation.change import Change
 from townsquare.simulation.moderation.contract import Moderator
+from townsquare.simulation.moderation.contributors import ContributorParams
 from townsquare.simulation.moderation.crowd import CrowdParams, crowd_takedowns
 from townsquare.simulation.moderation.log import joined
 from townsquare.simulation.moderation.note_scorers.contract import ChosenNoteScorer
@@ -12,7 +13,7 @@ from townsquare.simulation.moderation.notes import NOTE_KINDS, review_notes
 from townsquare.simulation.world import World
 
 
-class Params(CrowdParams):
+class Params(CrowdParams, ContributorParams):
     """Settings of the strategy `community`."""
 
 

@@ -16,6 +16,7 @@ from townsquare.settings.base import setting
 from townsquare.simulation.change import Change
 from townsquare.simulation.moderation.checker import CheckerParams, findings_as_rows, queue
 from townsquare.simulation.moderation.contract import Moderator
+from townsquare.simulation.moderation.contributors import ContributorParams
 from townsquare.simulation.moderation.crowd import CrowdParams, crowd_takedowns
 from townsquare.simulation.moderation.findings import asks, findings
 from townsquare.simulation.moderation.log import joined, logged
@@ -24,7 +25,7 @@ from townsquare.simulation.moderation.notes import NOTE_KINDS, review_notes
 from townsquare.simulation.world import World
 
 
-class Params(CheckerParams, CrowdParams):
+class Params(CheckerParams, CrowdParams, ContributorParams):
     """Settings of the strategy `hybrid`."""
 
     takedown_noted_at: float = setting(

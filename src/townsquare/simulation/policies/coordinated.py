@@ -2,7 +2,7 @@
 
 Meant as one member of a ``mix``, so that the group is drawn for life. Its members act on what they are shown: rows of
 the sources and accounts to be amplified, and rows that take the side. They also write for the side, in one step all
-with the same argument if ``together`` is on.
+with the same argument if ``together`` is on. They can rate notes too: attack or praise those on promoted rows.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ import numpy.typing as npt
 from townsquare.core.actions import ActionKind
 from townsquare.core.array_types import Array
 from townsquare.core.draws import StageDraws
-from townsquare.core.enums import Slot
+from townsquare.core.enums import Rating, Slot
 from townsquare.core.schema import NONE
 from townsquare.settings.config import MemberParams, setting
 from townsquare.simulation.policies.contract import Policy
@@ -42,18 +42,28 @@ class Params(MemberParams):
         0.5, "probability of following the author of a promoted row, if not followed yet", ge=0, le=1
     )
     posts_per_step: float = setting(0.5, "probability that a member posts an argument in a step", ge=0, le=1)
+    notes: Literal["ignore", "attack", "praise"] = setting(
+        "ignore", "ratings of notes on promoted rows: none, all not helpful, or all helpful"
+    )
+    cover: float = setting(
+        0.0, "probability of rating another note helpful, which gives members a record of ratings", ge=0, le=1
+    )
+    notes_from: int = setting(1, "first step in which members rate notes on promoted rows", ge=1, unit="step")
     together: bool = setting(True, "let all members write the same argument in a step")
 
 
 def decide(views: Views, draws: StageDraws, params: Params) -> ProposedActions:
     """Propose posts first, then row by row likes, shares, comments and follows."""
     rows, kinds = _on_rows(views, draws, params)
+    rated, rating = _ratings(views, draws, params)
+    rows, kinds = np.r_[rows, rated], np.r_[kinds, np.full(rated.size, ActionKind.RATE_NOTE, np.uint8)]
     writers = _writers(views, draws, params)
     position = np.r_[writers, np.searchsorted(views.indptr, rows, side="right") - 1]
     row = np.r_[np.full(writers.size, NONE, np.int64), rows]
     kind = np.r_[np.full(writers.size, ActionKind.POST, np.uint8), kinds]
     order = np.argsort(position, kind="stable")
     position, row, kind = position[order], row[order], kind[order]
+    helpful = np.r_[np.full(order.size - rated.size, NONE, np.int8), rating][order]
     entry = _arguments(views, draws, params, views.agents[position])
     writes = np.flatnonzero((kind == ActionKind.POST) | (kind == ActionKind.COMMENT))
     text = np.full(row.size, NONE, np.int32)
@@ -62,7 +72,7 @@ def decide(views: Views, draws: StageDraws, params: Params) -> ProposedActions:
     declared = np.column_stack(
         [writes, views.bank.proposition[entries], views.bank.stance[entries], views.bank.strength[entries]]
     )
-    return propose(views, views.agents[position], kind, row, text=text, declared=declared)
+    return propose(views, views.agents[position], kind, row, text=text, helpful=helpful, declared=declared)
 
 
 def _amplified(views: Views, params: Params) -> npt.NDArray[np.bool_]:
@@ -107,6 +117,20 @@ def _on_rows(views: Views, draws: StageDraws, params: Params) -> tuple[npt.NDArr
     done[:, _ON_ROWS.index(ActionKind.FOLLOW)] &= slot[rows] == Slot.OTHER
     at, which = np.nonzero(done)
     return rows[at], np.array(_ON_ROWS, np.uint8)[which]
+
+
+def _ratings(views: Views, draws: StageDraws, params: Params) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int8]]:
+    """Return the rows whose notes are rated, and their ratings."""
+    offered = np.asarray(views.rows["offered"])
+    if ActionKind.RATE_NOTE not in views.allowed or params.notes == "ignore" or not (offered >= 0).any():
+        return np.empty(0, np.int64), np.empty(0, np.int8)
+    target = _amplified(views, params)
+    agents = np.repeat(views.agents, np.diff(views.indptr))
+    keys = views.post("key")[np.asarray(views.rows["root"])]
+    covers = draws.uniform("coordinated:cover", agents, keys, lasting=True) < params.cover
+    rows = np.flatnonzero((offered >= 0) & np.where(target, views.step >= params.notes_from, covers))
+    against = target[rows] & (params.notes == "attack")
+    return rows, np.where(against, Rating.NOT_HELPFUL, Rating.HELPFUL).astype(np.int8)
 
 
 def _entries(views: Views, params: Params) -> npt.NDArray[np.int64]:

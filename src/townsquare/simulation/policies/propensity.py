@@ -16,6 +16,7 @@ from functools import lru_cache
 
 import numpy as np
 import numpy.typing as npt
+from scipy.special import ndtri
 
 from townsquare.core.actions import ROW_KINDS, SPECS, WORDS, ActionKind
 from townsquare.core.array_types import Array
@@ -67,10 +68,20 @@ def decide(views: Views, draws: StageDraws, params: Params) -> ProposedActions:
     if rated.size:
         coefficients = params.helpful_distance, params.helpful_doubt, params.helpful_band
         code, base = shown.index[row[rated]], draws.base("helpful", lasting=True)
-        helpful[rated] = rate_notes(readers, position[rated], posts, seen, code, coefficients, base)
+        more = _of_note(views, draws, params, views.agents[position[rated]], shown["offered"][row[rated]])
+        helpful[rated] = rate_notes(readers, position[rated], posts, seen, code, coefficients, more, base)
     return propose(
         views, views.agents[position], kind, row, text=text, helpful=helpful, declared=declared, new_texts=new_texts
     )
+
+
+def _of_note(views: Views, draws: StageDraws, params: Params, agents: Array, notes: Array) -> npt.NDArray[np.float64]:
+    """Return what the note and the rater add to the log odds of helpful; 0 for notes without a quality."""
+    quality = views.note("quality")[notes]
+    u = np.maximum(draws.uniform("lenient", agents, lasting=True), 2.0**-54)
+    more = params.helpful_base + params.helpful_quality * quality + params.helpful_lenient * ndtri(u)
+    more += params.helpful_source * views.note("sourced")[notes]
+    return np.where(np.isnan(quality), 0.0, more)
 
 
 def _posts(views: Views) -> Posts:
@@ -87,7 +98,8 @@ def _sharing(params: Params, asked: bool) -> Sharing:
     chosen = Sharing(*(float(getattr(params, name)) for name in Sharing._fields))
     if not asked:
         return chosen
-    return chosen._replace(rate=chosen.rate * params.asked, ceiling=1.0, appeal_sd=params.asked_appeal_sd)
+    asked_share = chosen.rate * params.asked
+    return chosen._replace(rate=asked_share, ceiling=1.0, appeal_sd=params.asked_appeal_sd, ratings=1.0)
 
 
 def _drawn(views: Views, draws: StageDraws) -> Drawn:

@@ -38,6 +38,7 @@ class Sharing(NamedTuple):
     comments_per_share: float
     flags: float
     notes: float
+    notes_bias: float
     doubted: float
     ratings: float
 
@@ -145,7 +146,8 @@ def chances(
     share = share / (1.0 + share / s.ceiling)
     like = min(_MOST_LIKES, s.likes_per_share * share / max(_LEAST_PERSON, sharing))
     doubted = max(0.0, 1.0 - (doubt + 0.5) / s.doubted)
-    return like, share, min(1.0, s.comments_per_share * share), s.flags * doubted, s.notes * doubted, s.ratings
+    noted = max(0.0, 1.0 - (doubt + 0.5 - s.notes_bias * max(0.0, distance - 1.0)) / s.doubted)
+    return like, share, min(1.0, s.comments_per_share * share), s.flags * doubted, s.notes * noted, s.ratings
 
 
 @nb.njit(cache=True, error_model="numpy")

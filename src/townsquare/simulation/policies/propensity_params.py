@@ -64,6 +64,11 @@ class Params(MemberParams):
     doubted: float = setting(
         0.5, "plausibility at and above which nobody flags a post or writes a note on it (assumed)", gt=0, le=1
     )
+    notes_bias: float = setting(
+        0.0,
+        "what disagreement takes from plausibility where people decide on a note, per unit of |S - s| above 1",
+        ge=0,
+    )
     ratings: float = setting(0.1, "chance of rating a note that is offered (assumed, as in `statistical`)", ge=0, le=1)
     posts_per_session: float = setting(0.3, "mean number of own posts in a session (tuned: activity)", ge=0, le=4)
     posts_sd: float = setting(
@@ -94,4 +99,16 @@ class Params(MemberParams):
     )
     helpful_band: float = setting(
         0.0, "rating a note somewhat helpful: half width in log odds (assumed, as in `statistical`)", ge=0
+    )
+    helpful_base: float = setting(0.0, "rating a note of a contributor helpful: log odds (assumed)")
+    helpful_quality: float = setting(
+        1.0, "rating a note of a contributor helpful: log odds per standard deviation of its quality (assumed)"
+    )
+    helpful_source: float = setting(
+        2.0, "rating a note of a contributor helpful: log odds if it cites a source against the post (assumed)"
+    )
+    helpful_lenient: float = setting(
+        0.5,
+        "sd of the log odds by which a lasting leniency of raters differs, for notes of contributors (assumed)",
+        ge=0,
     )

@@ -114,11 +114,13 @@ def rate_notes(
     seen: Array,
     code: Array,
     coefficients: tuple[float, float, float],
+    more: Array,
     base: U64,
 ) -> npt.NDArray[np.int8]:
     """Rate notes, (n,) of ``Rating``; ``reader`` and ``code`` (n,) are the positions of the agent and of the post.
 
-    ``coefficients`` are those of the distance and of the doubt, and the half width of "somewhat helpful".
+    ``coefficients`` are those of the distance and of the doubt, and the half width of "somewhat helpful"; ``more`` (n,)
+    is what is added to the log odds.
 
     An ordered logit, drawn by (agent, root): an agent is offered at most one note a root and step, and rows of notes
     are no keys.
@@ -128,7 +130,7 @@ def rate_notes(
     for i in nb.prange(reader.shape[0]):
         post = seen[code[i]]
         distance = stance_distance(readers.stance[reader[i]], post, posts, 1.0)
-        z = by_distance * (distance - 1.0) - by_doubt * post.doubt
+        z = by_distance * (distance - 1.0) - by_doubt * post.doubt + more[i]
         u = u01(key2(base, readers.agents[reader[i]], post.key))
         if u < 1.0 / (1.0 + math.exp(band - z)):
             out[i] = _HELPFUL

@@ -53,7 +53,8 @@ def decide(views: Views, draws: StageDraws, params: Params) -> ProposedActions:
     helpful, rated = np.full(row.size, NONE, np.int8), np.flatnonzero(kind == ActionKind.RATE_NOTE)
     helpful[rated] = rate_notes(
         readers, position[rated], posts, seen, shown.index[row[rated]],
-        (params.helpful_distance, params.helpful_doubt, params.helpful_band), draws.base("helpful"),
+        (params.helpful_distance, params.helpful_doubt, params.helpful_band), np.zeros(rated.size),
+        draws.base("helpful"),
     )  # fmt: skip
     return propose(views, views.agents[position], kind, row, text=text, helpful=helpful, declared=declared)
 

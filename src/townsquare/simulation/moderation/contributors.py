@@ -1,0 +1,162 @@
+"""Contributors of community notes: people who enroll, write notes after they saw a post, and rate from a queue.
+
+Contributors have two feeds of their own in a step. The first has posts that they saw a delay ago: there they may write
+a note. The second is a queue of notes that need ratings, with notes on posts that they saw first. What they do with
+these rows is up to their policy, as in any feed. Neither feed is an exposure. Feeds of everybody else offer no notes.
+
+A note has a quality: a lasting skill of its writer and an effort for this note, both drawn. Its writer also looks for a
+source that contradicts the post. Such sources are common for false posts and rare for true ones, which is how the truth
+comes in; who finds none mostly drops the note. What raters make of quality, source and their own side is up to
+their policy. Note scorers see ratings alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Literal
+
+import numpy as np
+from scipy.special import ndtri
+
+from townsquare.core.actions import ActionKind
+from townsquare.core.array_types import Array, Bool, Float, Int32, Int64
+from townsquare.core.draws import StageDraws
+from townsquare.core.enums import NoteStatus, PostKind, PostStatus, Veracity
+from townsquare.core.pairs import spans
+from townsquare.settings.base import MemberParams, Share, setting
+from townsquare.settings.config import Time
+from townsquare.simulation.change import Change
+from townsquare.simulation.feed.build import Feed
+from townsquare.simulation.feed.fixed import feed_of
+from townsquare.simulation.world import World
+
+_LATEST = 72.0  # hours after which nobody writes a note on a post
+_FRESH = 6.0  # hours after which a note is half as likely to be taken from the queue
+
+
+class ContributorParams(MemberParams):
+    """Who writes and rates notes, and how often."""
+
+    contributors: Share = setting(
+        0.0, "share of people who enroll to write and rate notes, beside their feeds; 0: notes are for all, in feeds"
+    )
+    ratings_per_day: float = setting(2.0, "mean ratings of a contributor from the queue (assumed)", ge=0, unit="1/day")
+    ratings_sd: float = setting(1.0, "sd of the log of a contributor's lasting rate of ratings (assumed)", ge=0)
+    write_delay: float = setting(
+        2.0, "median time from seeing a post to a note on it: hours with `time.step_minutes`, else steps (assumed)",
+        gt=0,
+    )  # fmt: skip
+    write_sd: float = setting(1.0, "sd of the log of that time (assumed)", ge=0)
+    rated_for: float = setting(72.0, "age up to which notes are in the queue, in the same unit (assumed)", gt=0)
+    notes_of_post: int = setting(5, "notes on a post from which nobody writes another (assumed)", ge=1)
+    source_if_false: Share = setting(0.75, "chance that a writer finds a source against a false post (assumed)")
+    source_if_true: Share = setting(0.05, "the same for a post that is true, or of unknown truth (assumed)")
+    unsourced: Share = setting(0.3, "chance that a writer without a source goes on (assumed)")
+    skill: Share = setting(0.5, "share of the variance of note quality that is the writer's lasting skill (assumed)")
+    camp_leaves: Literal["for", "against"] | None = setting(
+        None, "side of the first proposition whose contributors neither write nor rate; an event can set when"
+    )
+
+
+def enrolled(world: World, params: ContributorParams, draw: StageDraws) -> Bool:
+    """Return which agents are contributors now, (n_agents,): a lasting draw, without a camp that has left."""
+    agents = np.arange(world.n_agents)
+    out = world.persons() & (draw.uniform("enrolled", agents, lasting=True) < params.contributors)
+    if params.camp_leaves is not None and world.n_propositions:
+        out &= np.sign(world.stance()[:, 0]) != (1 if params.camp_leaves == "for" else -1)
+    return np.asarray(out)
+
+
+def feeds(world: World, params: ContributorParams, time: Time, draw: StageDraws) -> Iterator[tuple[ActionKind, Feed]]:
+    """Yield the feed in which contributors may write notes, and that in which they may rate notes."""
+    people = enrolled(world, params, draw)
+    yield ActionKind.ADD_NOTE, _to_write_about(world, params, time, people, draw)
+    yield ActionKind.RATE_NOTE, _queue(world, params, time, people, draw)
+
+
+def with_quality(world: World, done: Change, params: ContributorParams, draw: StageDraws) -> Change:
+    """Return what contributors did, with quality (mean 0, standard deviation 1) and source of what they wrote."""
+    if "notes" not in done.rows:
+        return done
+    notes = done.rows["notes"]
+    author, post = np.asarray(notes["author"]), np.asarray(notes["post"])
+    lasting = _normal(draw, "skill", author)
+    effort = _normal(draw, "effort", author, world.posts["key"][post])
+    quality = np.sqrt(params.skill) * lasting + np.sqrt(1 - params.skill) * effort
+    sourced = _sourced(world, params, author, post, draw)
+    return Change({**done.rows, "notes": {**notes, "quality": quality, "sourced": sourced.astype(np.int8)}})
+
+
+def _sourced(world: World, params: ContributorParams, agent: Array, root: Array, draw: StageDraws) -> Bool:
+    """Return which writers find a source that contradicts the post."""
+    false = world.posts["veracity"][root] == Veracity.FALSE
+    chance = np.where(false, params.source_if_false, params.source_if_true)
+    return draw.uniform("source", agent, world.posts["key"][root], lasting=True) < chance
+
+
+def _normal(draw: StageDraws, purpose: str, agents: Array, keys: Array | int = 0) -> Float:
+    return np.asarray(ndtri(np.maximum(draw.uniform(purpose, agents, keys, lasting=True), 2.0**-54)))
+
+
+def _to_write_about(world: World, params: ContributorParams, time: Time, people: Bool, draw: StageDraws) -> Feed:
+    """Return posts with a stance that contributors saw a delay ago, by agent; a noted post needs no other note."""
+    now, posts = world.step + 1, world.posts
+    agent, root, since = _seen(world, people, now - int(_LATEST / time.step_hours))
+    key = posts["key"][root]
+    delay = np.floor(
+        params.write_delay * np.exp(params.write_sd * _normal(draw, "write delay", agent, key)) / time.step_hours
+    )
+    kind = posts["kind"][root]
+    due = (since + delay == now) & (posts["status"][root] == PostStatus.ACTIVE) & (posts["n_stances"][root] > 0)
+    due &= (kind == PostKind.INJECTED) | (kind == PostKind.ORIGINAL)
+    due &= (posts["note"][root] < 0) & (posts["notes"][root] < params.notes_of_post) & (posts["author"][root] != agent)
+    agent, root = agent[due], root[due]
+    goes_on = draw.uniform("unsourced", agent, key[due], lasting=True) < params.unsourced
+    writes = goes_on | _sourced(world, params, agent, root, draw)
+    return feed_of(world, agent[writes], root[writes])
+
+
+def _seen(world: World, people: Bool, oldest: int) -> tuple[Int32, Int32, Int32]:
+    """Return agent, root and step of what contributors first saw from step ``oldest`` on, by agent."""
+    parts = []
+    for number, first, stop in spans(world.n_agents):
+        block = world.seen.blocks[number]
+        agent = np.repeat(np.arange(first, stop, dtype=np.int32), np.diff(block.indptr))
+        at = np.flatnonzero((np.asarray(block.value, np.int64) >= oldest) & people[agent])
+        parts.append((agent[at], block.key[at], block.value[at].astype(np.int32)))
+    agent, root, since = (np.concatenate(columns) for columns in zip(*parts, strict=True))
+    return agent, root, since
+
+
+def _queue(world: World, params: ContributorParams, time: Time, people: Bool, draw: StageDraws) -> Feed:
+    """Return the notes that contributors rate in this step, by agent: one a post, new ones and on posts seen first."""
+    now, notes = world.step + 1, world.notes
+    rate = params.ratings_per_day * time.step_hours / 24
+    rate *= 1.0 if time.step_minutes is None else time.rhythm_of(now)
+    agents = np.flatnonzero(people).astype(np.int32)
+    eager = np.exp(params.ratings_sd * _normal(draw, "eager", agents) - params.ratings_sd**2 / 2)
+    count = np.floor(rate * eager + draw.uniform("ratings", agents)).astype(np.int64)
+    agents, count = agents[count > 0], count[count > 0]
+    recent = now - notes["step"] <= params.rated_for / time.step_hours
+    up = world.posts["status"][notes["post"]] == PostStatus.ACTIVE
+    notes_open = recent & up & (notes["author"] >= 0) & (notes["status"] != NoteStatus.NOT_HELPFUL)
+    note = np.flatnonzero(notes_open).astype(np.int32)
+    agent, offered = np.repeat(agents, note.size), np.tile(note, agents.size)
+    most = np.repeat(count, note.size)
+    free = (notes["author"][offered] != agent) & ~world.has(world.ratings, agent, offered)
+    agent, offered, most = agent[free], offered[free], most[free]
+    root = notes["post"][offered]
+    u = draw.uniform("queue", agent, world.posts["key"][root] ^ notes["author"][offered].astype(np.uint64))
+    age = (now - notes["step"][offered]) * time.step_hours
+    wait = -np.log1p(-u) * (1 + age / _FRESH)
+    order = np.lexsort((wait, ~world.has(world.seen, agent, root), agent))
+    order = order[_first_of_each(agent[order], root[order])]
+    place = np.arange(order.size) - np.searchsorted(agent[order], agent[order])
+    order = order[place < most[order]]
+    return feed_of(world, agent[order], root[order], offered[order])
+
+
+def _first_of_each(agent: Int32, root: Int32) -> Int64:
+    """Return the positions of the first row of each agent and root, ascending."""
+    _, first = np.unique(agent.astype(np.int64) << 32 | root, return_index=True)
+    return np.sort(first)

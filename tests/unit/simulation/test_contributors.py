@@ -1,0 +1,169 @@
+"""Contributors: who enrolls, what they may write about and when, what is in their queue, and how members rate it."""
+
+from __future__ import annotations
+
+import math
+from statistics import NormalDist
+from typing import Any
+
+import numpy as np
+import pytest
+
+from small_worlds import draws_of, end_step, note, post, rate, run_of, settings_of, show, steps_of, town, views_of
+from townsquare.core.actions import ActionKind
+from townsquare.core.draws import Stage, StageDraws
+from townsquare.core.enums import PostKind, Rating, Veracity
+from townsquare.settings.config import Time
+from townsquare.simulation.feed.fixed import feed_of
+from townsquare.simulation.moderation.contributors import ContributorParams, enrolled, feeds
+from townsquare.simulation.policies.coordinated import POLICY as COORDINATED
+from townsquare.simulation.world import World
+
+EVERYBODY: dict[str, Any] = {"contributors": 1.0, "ratings_per_day": 24.0 * 50, "ratings_sd": 0.0}
+RUN: dict[str, Any] = {
+    "moderation": {
+        "strategy": "community", "note_scorer": "bridging", "contributors": 0.5, "ratings_per_day": 60,
+        "takedown": False,
+    },
+    "policy": {"name": "propensity", "notes": 1.0, "notes_bias": 1.0, "helpful_band": 0.3}, "agents": 60, "steps": 12,
+    "time": {"step_minutes": 60}, "activation": {"sessions_per_day": 24.0},
+}  # fmt: skip
+
+
+def noted_town(notes: int = 4) -> World:
+    """A town of ten with notes by person 0 on posts of the source, all in one step."""
+    world = town(10)
+    for _ in range(notes):
+        note(world, 0, post(world, 10, kind=PostKind.INJECTED, stances={0: 0.5}))
+    end_step(world)
+    return world
+
+
+def pairs(world: World, kind: ActionKind, params: ContributorParams, draw: StageDraws) -> set[tuple[int, int]]:
+    """Agent and root of the rows of one of the feeds."""
+    feed = dict(feeds(world, params, Time(step_minutes=60), draw))[kind]
+    assert np.array_equal(feed.agents, np.unique(feed.exposures["agent"]))
+    return set(zip(feed.exposures["agent"].tolist(), feed.exposures["root"].tolist(), strict=True))
+
+
+@pytest.mark.parametrize("share", [0.0, 0.3, 1.0])
+def test_enrollment_lasts_and_a_camp_can_leave(share: float) -> None:
+    world = town(400)
+    params = ContributorParams(contributors=share)
+    first = enrolled(world, params, draws_of(world, Stage.MODERATE))
+    end_step(world)
+    assert np.array_equal(first, enrolled(world, params, draws_of(world, Stage.MODERATE)))
+    assert abs(first[:400].mean() - share) < 0.1
+    assert not first[400]  # a source
+    for stance in (-0.5, 0.5):
+        leaving = params.model_copy(update={"camp_leaves": "for" if stance > 0 else "against"})
+        world.belief[0].stance.flags.writeable = True
+        world.belief[0].stance[:200] = stance
+        left = enrolled(world, leaving, draws_of(world, Stage.MODERATE))
+        assert not left[:200].any()
+        assert np.array_equal(left[200:], first[200:])
+
+
+def test_the_queue_has_notes_of_others_that_are_not_rated_yet() -> None:
+    world = noted_town()
+    rate(world, 2, 3)  # by persons 0, 1 and 2
+    params = ContributorParams(**EVERYBODY)
+    rows = pairs(world, ActionKind.RATE_NOTE, params, draws_of(world, Stage.MODERATE))
+    assert rows == {(a, r) for a in range(1, 10) for r in range(4) if not (a < 3 and r == 2)}
+
+
+def test_the_queue_offers_one_note_of_a_post_and_no_more_notes_than_drawn() -> None:
+    world = noted_town()
+    note(world, 1, 0)
+    params = ContributorParams(**(EVERYBODY | {"ratings_per_day": 24.0 * 2, "rated_for": 5.0}))
+    feed = dict(feeds(world, params, Time(step_minutes=60, rhythm=0), draws_of(world, Stage.MODERATE)))[
+        ActionKind.RATE_NOTE
+    ]
+    counts = np.diff(feed.indptr)
+    assert counts.tolist() == [1] + [2] * 9  # the first wrote the others
+    for k in range(feed.agents.size):
+        roots = feed.exposures["root"][feed.indptr[k] : feed.indptr[k + 1]]
+        assert np.unique(roots).size == roots.size
+    for _ in range(6):
+        end_step(world)
+    assert not pairs(world, ActionKind.RATE_NOTE, params, draws_of(world, Stage.MODERATE))  # all are too old
+
+
+def test_notes_are_written_a_drawn_delay_after_a_post_was_seen() -> None:
+    world = town(40)
+    posts = [post(world, 40, kind=PostKind.INJECTED, stances={0: 0.5}) for _ in range(3)]
+    plain = post(world, 40, kind=PostKind.INJECTED)
+    who = np.repeat(np.arange(40, dtype=np.int32), 4)
+    show(world, feed_of(world, who, np.tile([*posts, plain], 40)))
+    params = ContributorParams(contributors=1.0, write_delay=3.0, write_sd=0.7, unsourced=0.5)
+    draw = draws_of(world, Stage.MODERATE)
+    key = world.posts["key"]
+
+    def drawn(purpose: str, agent: int, root: int) -> float:
+        return float(draw.uniform(purpose, [agent], key[[root]], lasting=True)[0])
+
+    expected: dict[int, set[tuple[int, int]]] = {}
+    for agent in range(40):
+        for root in posts:  # the post without a stance is never noted; found sources: 5%, since none is false
+            delay = math.floor(3.0 * math.exp(0.7 * NormalDist().inv_cdf(drawn("write delay", agent, root))))
+            if drawn("unsourced", agent, root) < 0.5 or drawn("source", agent, root) < 0.05:
+                expected.setdefault(1 + delay, set()).add((agent, root))
+    for _ in range(12):
+        rows = pairs(world, ActionKind.ADD_NOTE, params, draws_of(world, Stage.MODERATE))
+        assert rows == expected.get(world.step + 1, set())
+        end_step(world)
+
+
+def test_a_run_has_notes_with_quality_by_contributors_alone() -> None:
+    run = run_of(settings_of(RUN))
+    notes, ratings, actions = run.table("notes"), run.table("note_ratings"), run.table("actions")
+    assert notes.height > 3
+    assert ratings.height > 10
+    assert notes["quality"].is_not_nan().all()
+    assert set(notes["sourced"]) <= {0, 1}
+    people = set(notes["author"]) | set(ratings["agent"])
+    assert len(people) < 45
+    for kind, table in ((ActionKind.ADD_NOTE, notes), (ActionKind.RATE_NOTE, ratings)):
+        assert actions.filter((actions["kind"] == kind) & (actions["status"] == 0)).height == table.height
+    assert (run.table("exposures")["offered"] == -1).all()
+    assert run_of(settings_of(RUN)).content_hash == run.content_hash
+
+
+def test_without_contributors_notes_have_no_quality() -> None:
+    given = {**RUN, "moderation": {**RUN["moderation"], "contributors": 0}}
+    notes = run_of(settings_of(given)).table("notes")
+    assert notes.height
+    assert notes["quality"].is_nan().all()
+    assert (notes["sourced"] == -1).all()
+
+
+def test_what_the_scorer_and_labels_do_does_not_depend_on_truth_once_sources_do_not() -> None:
+    """With equal chances of a source, the truth of posts has no effect on notes and ratings."""
+    equal = {**RUN["moderation"], "source_if_false": 0.5, "source_if_true": 0.5}
+    seen = []
+    for veracity in (Veracity.TRUE, Veracity.FALSE):
+        ends = []
+        for world, _ in steps_of(settings_of(RUN, {"moderation": equal})):
+            world.posts.write("veracity")[:] = veracity
+            ends.append((world.notes["quality"].tolist(), world.note_ratings["rating"].tolist()))
+        seen.append(ends[-1])
+    assert seen[0] == seen[1]
+
+
+@pytest.mark.parametrize("notes", ["attack", "praise", "ignore"])
+def test_coordinated_raters_rate_notes_on_promoted_rows(notes: str) -> None:
+    world = town(4)
+    for stance in (0.8, -0.8):
+        note(world, 0, post(world, 4, stances={0: stance}))
+    feed = feed_of(world, np.repeat(np.arange(1, 4, dtype=np.int32), 2), np.tile([0, 1], 3), np.tile([0, 1], 3))
+    views = views_of(world, feed, allowed=frozenset({ActionKind.RATE_NOTE}))
+    draws = draws_of(world, Stage.POLICY)
+    for cover, start in ((0.0, 1), (1.0, 1), (1.0, 2)):
+        given = {"proposition": 0, "notes": notes, "cover": cover, "notes_from": start}
+        params = COORDINATED.params.model_validate(given)
+        done = COORDINATED.decide(views, draws, params)
+        rated = set(zip(done.agent.tolist(), done.target.tolist(), done.helpful.tolist(), strict=True))
+        rating = Rating.NOT_HELPFUL if notes == "attack" else Rating.HELPFUL
+        wanted = {(a, 0, rating) for a in (1, 2, 3)} if start == 1 else set()
+        wanted |= {(a, 1, Rating.HELPFUL) for a in (1, 2, 3)} if cover else set()
+        assert rated == (set() if notes == "ignore" else wanted)
