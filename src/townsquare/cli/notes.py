@@ -11,7 +11,6 @@ from townsquare.cli.console import digits, show, show_json
 if TYPE_CHECKING:
     from townsquare.experiments.note_ratings import ScoredNotes
 
-FEW_ON_ONE_SIDE = 0.15
 LISTED = 10
 
 
@@ -56,7 +55,37 @@ def score(
     return 0
 
 
+def attack(*runs: Path, out: Path | None = None, as_json: options.AsJson = False) -> int:
+    """Count the coordinated raters that flip shown notes, by either note scorer.
+
+    Parameters
+    ----------
+    runs
+        Folders of runs with rated notes, one for each seed.
+    out
+        CSV file with every note and size of the ring.
+    """
+    import polars as pl
+
+    from townsquare.experiments.note_attack import attack as attacked
+    from townsquare.record.run import Run
+
+    table = attacked(Run.open(run) for run in runs)
+    if out is not None:
+        table.write_csv(out)
+    by_share = table.group_by("scorer", "share", maintain_order=True)
+    rows = by_share.agg(pl.col("ring", "flipped").mean(), pl.len().alias("notes")).to_dicts()
+    if as_json:
+        return show_json(rows)
+    columns = ((str, "scorer", "notes"), (digits(3), "share of raters=share"), (digits(1), "raters=ring"))
+    show("Shown notes that a ring of coordinated raters flips", rows, *columns, (digits(2), "flipped"))
+    print("A simulated ring against simulated raters: for the defense of such systems, not evidence about real notes.")
+    return 0
+
+
 def _show_scores(scored: ScoredNotes) -> None:
+    from townsquare.experiments.note_attack import FEW_ON_ONE_SIDE
+
     counts = dict(scored.notes["status"].value_counts().rows())
     words = {"CRH": "helpful", "CRNH": "not helpful", "NMR": "need more ratings"}
     listed = ", ".join(f"{counts.get(status, 0):,} {word}" for status, word in words.items())

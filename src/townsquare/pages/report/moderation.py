@@ -16,6 +16,7 @@ from townsquare.analysis.reach import exposure_counts
 from townsquare.core.actions import ActionKind
 from townsquare.core.text_table import Table, table, turned
 from townsquare.core.words import count, listed, number, percent
+from townsquare.experiments.note_attack import FEW_ON_ONE_SIDE, smaller_side
 from townsquare.pages.report.axes import from_zero, over_steps, upright_bars
 from townsquare.pages.report.chart import Chart
 from townsquare.pages.report.section import Section
@@ -38,7 +39,7 @@ def moderation_section(run: Reads) -> Section:
         "moderation",
         TITLE,
         says=[" ".join(sentence for sentence in (_quality(row), _errors(row), _speed(row), _shown(row)) if sentence)],
-        notes=_notes(row),
+        notes=[*_notes(row), *_camps(smaller_side(run))],
         figures=_figures(run, events, exposure_counts(run)),
         open_tables=[_quality_table(row)] if row["moderated"] and _known(row) else [],
         tables=[*_tables(row, events), *_note_tables(note_scores(run))],
@@ -141,6 +142,14 @@ def _notes(row: dict[str, Any]) -> list[str]:
         "The scenario gives no plausibility of posts, so readers cannot tell true from false. Measures of community "
         "notes, including F1, are not interpretable here."
     ]
+
+
+def _camps(side: float | None) -> list[str]:
+    """Say whether raters disagree by camp, which the bridging scorer needs."""
+    if side is None:
+        return []
+    text = f"{percent(side)} of the raters of notes are on the smaller side of the factor"
+    return [text + (": statuses of notes mean little without two camps." if side < FEW_ON_ONE_SIDE else ".")]
 
 
 _EFFECTS = (
