@@ -92,7 +92,8 @@ def _attacked(before: bridging.RatedNotes, note: int, ring: int) -> bridging.Rat
 
 
 def _with(first: Array, second: Int64) -> Array:
-    return np.r_[first, second].astype(np.int32)
+    joined: Array = np.r_[first, second].astype(np.int32)
+    return joined
 
 
 def _by_threshold(rows: bridging.RatedNotes) -> Bool:
