@@ -17,7 +17,6 @@ feed, not of a conversation in a laboratory; ``docs/beliefs-and-people.md`` says
 
 from __future__ import annotations
 
-import numba as nb
 import numpy as np
 
 from townsquare.beliefs import arrays
@@ -31,11 +30,11 @@ from townsquare.beliefs.contract import (
     Trail,
     Veracities,
 )
-from townsquare.beliefs.credence_claims import Claims, meet, met_claims, remember
-from townsquare.beliefs.credence_kernels import DAY, Attitudes, Step, leak, persuade
+from townsquare.beliefs.credence_claim_kernels import Claims, met_claims, take_step
+from townsquare.beliefs.credence_kernels import Attitudes, Step
 from townsquare.beliefs.equation import STANCE_MARGIN, stances_of, start_log_odds
 from townsquare.beliefs.trail import assemble
-from townsquare.core.array_types import Float, Int64
+from townsquare.core.array_types import Float
 from townsquare.core.draws import StageDraws
 from townsquare.core.pairs import PairBlock, empty_block
 from townsquare.settings.config import ASSUMED, MemberParams, setting
@@ -123,26 +122,13 @@ def step(state: BeliefState, inputs: BeliefInputs, params: AgentParams, rng: Sta
     clock = arrays.read_only(np.asarray(state.arrays[CLOCK], np.float64) + inputs.hours, "f8")
     indptr, key, claims, slot = met_claims(state.pairs, rows.indptr, contents)
     believed, sums = np.full(rows.stance.shape[0], np.nan), np.zeros((key.shape[0], 4))
-    _take(rows, contents, before, inputs.hours, clock, heed, slot, arrays.settings(params, _SETTINGS, n), claims,
+    take_step(rows, contents, before, inputs.hours, clock, heed, slot, arrays.settings(params, _SETTINGS, n), claims,
           believed, sums, out)  # fmt: skip
     stored = {
         LOG_ODDS: out.log_odds, BASELINE: state.arrays[BASELINE], HOURS: out.hours, READ: out.read, CLOCK: clock,
     }  # fmt: skip
     pairs = {name: PairBlock(indptr, key, part) for name, part in claims._asdict().items()}
     return BeliefState(out.stance, state.confidence, state.start, stored, pairs), assemble(inputs, moved)
-
-
-@nb.njit(parallel=True, nogil=True, cache=True, error_model="numpy")
-def _take(
-    rows: Exposed, contents: Contents, before: Attitudes, hours: float, clock: Float, heed: Float, slot: Int64,
-    table: arrays.Table, claims: Claims, believed: Float, sums: Float, out: Step,
-) -> None:  # fmt: skip
-    for i in nb.prange(clock.shape[0]):
-        p, since = table[i % table.shape[0]], before.hours[i] + hours
-        leak(i, rows.indptr[i + 1] > rows.indptr[i] or since >= DAY - 1e-9, before, since, p, out)
-        meet(i, rows, contents, slot, out.log_odds, clock[i], heed[i], p, claims, believed, sums)
-        persuade(i, rows, believed, p, out)
-        remember(i, rows, contents, slot, heed[i], p, claims, sums)
 
 
 def veracities(state: BeliefState, params: AgentParams) -> Veracities:

@@ -9,9 +9,19 @@ from typing import Any, NamedTuple
 import numba as nb
 import numpy as np
 
-from townsquare.beliefs.arrays import read_only
+from townsquare.beliefs.arrays import Table, read_only
 from townsquare.beliefs.contract import Contents, Exposed
-from townsquare.beliefs.credence_kernels import DAY, independent, label_of, prior_of, reliability_of
+from townsquare.beliefs.credence_kernels import (
+    DAY,
+    Attitudes,
+    Step,
+    independent,
+    label_of,
+    leak,
+    persuade,
+    prior_of,
+    reliability_of,
+)
 from townsquare.core.array_types import Array, Float, Int64
 from townsquare.core.pairs import PairBlock, upsert
 
@@ -142,3 +152,17 @@ def remember(
             claims.verdict_fast[s] += seen * (shown * p.fast_share - claims.verdict_fast[s])
             claims.verdict_slow[s] += seen * (shown * (1.0 - p.fast_share) - claims.verdict_slow[s])
         sums[s, :] = 0.0
+
+
+@nb.njit(parallel=True, nogil=True, cache=True, error_model="numpy")
+def take_step(
+    rows: Exposed, contents: Contents, before: Attitudes, hours: float, clock: Float, heed: Float, slot: Int64,
+    table: Table, claims: Claims, believed: Float, sums: Float, out: Step,
+) -> None:  # fmt: skip
+    """Take a step of every agent of a block: attitudes leak, claims are judged, persuade, and are remembered."""
+    for i in nb.prange(clock.shape[0]):
+        p, since = table[i % table.shape[0]], before.hours[i] + hours
+        leak(i, rows.indptr[i + 1] > rows.indptr[i] or since >= DAY - 1e-9, before, since, p, out)
+        meet(i, rows, contents, slot, out.log_odds, clock[i], heed[i], p, claims, believed, sums)
+        persuade(i, rows, believed, p, out)
+        remember(i, rows, contents, slot, heed[i], p, claims, sums)
