@@ -55,7 +55,7 @@ def score(
     return 0
 
 
-def attack(*runs: Path, out: Path | None = None, as_json: options.AsJson = False) -> int:
+def attack(*runs: Path, out: Path | None = None, figure: Path | None = None, as_json: options.AsJson = False) -> int:
     """Count the coordinated raters that flip shown notes, by either note scorer.
 
     Parameters
@@ -64,20 +64,27 @@ def attack(*runs: Path, out: Path | None = None, as_json: options.AsJson = False
         Folders of runs with rated notes, one for each seed.
     out
         CSV file with every note and size of the ring.
+    figure
+        SVG file with the share of notes that are flipped.
     """
     import polars as pl
 
     from townsquare.experiments.note_attack import attack as attacked
+    from townsquare.pages.report.moderation import attack_figure
     from townsquare.record.run import Run
 
     table = attacked(Run.open(run) for run in runs)
     if out is not None:
         table.write_csv(out)
+    if figure is not None:
+        figure.write_text(attack_figure(table).svg, encoding="utf-8")
     by_share = table.group_by("scorer", "share", maintain_order=True)
-    rows = by_share.agg(pl.col("ring", "flipped").mean(), pl.len().alias("notes")).to_dicts()
+    rows = by_share.agg(
+        pl.col("ring").mean().round().cast(pl.Int32), pl.col("flipped").mean(), pl.len().alias("notes")
+    ).to_dicts()
     if as_json:
         return show_json(rows)
-    columns = ((str, "scorer", "notes"), (digits(3), "share of raters=share"), (digits(1), "raters=ring"))
+    columns = ((str, "scorer", "notes"), (digits(3), "share of raters=share"), (str, "raters=ring"))
     show("Shown notes that a ring of coordinated raters flips", rows, *columns, (digits(2), "flipped"))
     print("A simulated ring against simulated raters: for the defense of such systems, not evidence about real notes.")
     return 0

@@ -13,11 +13,12 @@ from townsquare.analysis.contract import Reads
 from townsquare.analysis.moderation import EVENTS, added_kinds, moderated, moderation, moderation_events, note_scores
 from townsquare.analysis.posts import VERACITIES, roots
 from townsquare.analysis.reach import exposure_counts
+from townsquare.analysis.statistics import mean
 from townsquare.core.actions import ActionKind
 from townsquare.core.text_table import Table, table, turned
 from townsquare.core.words import count, listed, number, percent
 from townsquare.experiments.note_attack import FEW_ON_ONE_SIDE, smaller_side
-from townsquare.pages.report.axes import from_zero, over_steps, upright_bars
+from townsquare.pages.report.axes import band, from_zero, over_steps, upright_bars
 from townsquare.pages.report.chart import Chart
 from townsquare.pages.report.section import Section
 from townsquare.pages.report.svg import Figure
@@ -202,3 +203,27 @@ def _total_table(events: pl.DataFrame) -> Table:
         if any((event, word) in totals for word in VERACITIES)
     ]
     return Table("Events of the run by veracity", ["", "true", "false", "unknown"], rows)
+
+
+def attack_figure(table: pl.DataFrame) -> Figure:
+    """Return the share of shown notes that a ring of raters flips, by its size and scorer: mean and interval of runs.
+
+    ``table`` is of :func:`townsquare.experiments.note_attack.attack`.
+    """
+    flipped = table.group_by("scorer", "share", "run").agg(pl.col("flipped").mean()).sort("scorer", "share", "run")
+    rows = []
+    for (scorer, share), of_runs in flipped.group_by("scorer", "share", maintain_order=True):
+        found = mean(of_runs["flipped"].to_numpy())
+        low, high = max(0.0, found.low), min(1.0, found.high)
+        rows.append({"scorer": scorer, "share": share, "flipped": found.value, "low": low, "high": high})
+    caption = "Shown notes that coordinated raters flip, by their number as a share of all other raters"
+    return Figure("note-attack", caption, pl.DataFrame(rows), _draw_attack)
+
+
+def _draw_attack(axes: Chart, flipped: pl.DataFrame) -> None:
+    for role, (scorer,) in zip(("first", "second"), sorted(flipped.select("scorer").unique().rows()), strict=False):
+        rows = flipped.filter(pl.col("scorer") == scorer)
+        x, y, low, high = (rows[name].to_numpy() for name in ("share", "flipped", "low", "high"))
+        band(axes, x, low, high, role, alpha=0.15)
+        axes.plot(x, y, color=color(role), marker="o", label=f"scorer {scorer}")
+    axes.set(xlabel="coordinated raters for each other rater", ylabel="share of shown notes flipped", ylim=(0, 1.02))
