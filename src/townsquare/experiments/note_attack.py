@@ -60,11 +60,11 @@ def attack(runs: Iterable[Reads], shares: Iterable[float] = SHARES) -> pl.DataFr
             shown = shown_of(before)
             start = replace(before, status=np.where(shown, NoteStatus.SHOWN, NoteStatus.PENDING).astype(np.uint8))
             for note in np.flatnonzero(shown).tolist():
-                held = True
+                stays = True
                 for share in shares:
                     ring = max(1, round(share * base))
-                    held = held and bool(shown_of(_attacked(start, note, ring))[note])
-                    size = {"share": share, "ring": ring, "flipped": not held}
+                    stays = stays and bool(shown_of(_attacked(start, note, ring))[note])
+                    size = {"share": share, "ring": ring, "flipped": not stays}
                     rows.append({"run": number, "scorer": scorer, "note": note, **size})
     columns: dict[str, Any] = {
         "run": pl.Int32, "scorer": pl.String, "note": pl.Int32, "share": pl.Float64, "ring": pl.Int32,

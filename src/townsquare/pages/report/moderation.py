@@ -213,9 +213,9 @@ def attack_figure(table: pl.DataFrame) -> Figure:
     flipped = table.group_by("scorer", "share", "run").agg(pl.col("flipped").mean()).sort("scorer", "share", "run")
     rows = []
     for (scorer, share), of_runs in flipped.group_by("scorer", "share", maintain_order=True):
-        found = mean(of_runs["flipped"].to_numpy())
-        low, high = max(0.0, found.low), min(1.0, found.high)
-        rows.append({"scorer": scorer, "share": share, "flipped": found.value, "low": low, "high": high})
+        estimate = mean(of_runs["flipped"].to_numpy())
+        low, high = max(0.0, estimate.low), min(1.0, estimate.high)
+        rows.append({"scorer": scorer, "share": share, "flipped": estimate.value, "low": low, "high": high})
     caption = "Shown notes that coordinated raters flip, by their number as a share of all other raters"
     return Figure("note-attack", caption, pl.DataFrame(rows), _draw_attack)
 

@@ -151,8 +151,8 @@ def _queue(world: World, params: ContributorParams, time: Time, people: Bool, dr
     wait = -np.log1p(-u) * (1 + age / _FRESH)
     order = np.lexsort((wait, ~world.has(world.seen, agent, root), agent))
     order = order[_first_of_each(agent[order], root[order])]
-    place = np.arange(order.size) - np.searchsorted(agent[order], agent[order])
-    order = order[place < most[order]]
+    ordinal = np.arange(order.size) - np.searchsorted(agent[order], agent[order])
+    order = order[ordinal < most[order]]
     return feed_of(world, agent[order], root[order], offered[order])
 
 
