@@ -44,7 +44,15 @@ ABLATIONS: dict[str, dict[str, Any]] = {
 QUARTERS = {"time.step_minutes": 15, "steps": 1344}
 OUTCOMES = {
     "rankers": ["cross_cutting_exposure", "reach_false_mean", "exposures_false", "reshares_false"],
-    "responses": ["reach_false_mean", "exposures_false", "reshares_false", "reshares_false_per_exposure"],
+    "responses": [
+        "reach_false_mean",
+        "exposures_false",
+        "exposures_false_labeled",
+        "reshares_false",
+        "reshares_false_per_exposure",
+        "belief_in_false_claims",
+        "belief_in_true_claims",
+    ],
 }
 
 
@@ -94,6 +102,17 @@ Written by `make public`, which runs the scenario `marlow-bay` some 150 times (h
 """
 _RESPONSES = """The desk rules on the same posts after the same delays in every arm; what follows a ruling differs.
 Differences are paired by seed, with 95% CIs.
+
+What the literature says, for comparison:
+
+- **Label.** In 21 experiments, labels cut the sharing of false posts by 25% and belief in them by 28%, among those who
+  see a label (Martel and Rand 2024). The desk makes half of its rulings after 8 hours, when most people who will see a
+  post have seen it; the row on labeled exposures says how many exposures a label can act on.
+- **Note.** On X, notes cut reposts by 46% after they are shown and by 11% over the life of a post. A run of 2,000 people
+  has few shares after a note; [Realism](realism.md) has the facts of notes.
+- **Takedown.** A takedown ends the reach of a post, of 60% of the false posts, and late.
+- **Downranking.** No published size is known to us.
+- **Beliefs.** A third less like-minded content for three months moved no attitude on Facebook (Nyhan and others 2023).
 """
 
 
