@@ -106,13 +106,13 @@ Differences are paired by seed, with 95% CIs.
 What the literature says, for comparison:
 
 - **Label.** In 21 experiments, labels cut the sharing of false posts by 25% and belief in them by 28%, among those who
-  see a label (Martel and Rand 2024). The desk makes half of its rulings after 8 hours, when most people who will see a
-  post have seen it; the row on labeled exposures says how many exposures a label can act on.
-- **Note.** On X, notes cut reposts by 46% after they are shown and by 11% over the life of a post. A run of 2,000 people
-  has few shares after a note; [Realism](realism.md) has the facts of notes.
+  see a label (Martel and Rand 2024). The desk makes half of its rulings after 8 hours, when most people who will see
+  a post have seen it; the row on labeled exposures says how many exposures a label can act on.
+- **Note.** On X, notes cut reposts by 46% after they are shown and by 11% over the life of a post. A run of 2,000
+  people has few shares after a note; [Realism](realism.md) has the facts of notes.
 - **Takedown.** A takedown ends the reach of a post, of 60% of the false posts, and late.
 - **Downranking.** No published size is known to us.
-- **Beliefs.** A third less like-minded content for three months moved no attitude on Facebook (Nyhan and others 2023).
+- **Beliefs.** A third less like-minded content for three months moved no attitude on Facebook (Nyhan et al. 2023).
 """
 
 

@@ -437,6 +437,11 @@ class Config(BaseModel):
         sessions = min(1.0, self.activation.sessions_per_day * self.time.step_hours / 24)
         return self.agents * sessions * (rows if self.feed.depth_mean is None else min(rows, self.feed.depth_mean))
 
+    @property
+    def belief_hours(self) -> float:
+        """The length of a step for beliefs, in hours: a step without a length stands for ``memory.days_per_step``."""
+        return self.memory.days_per_step * 24 if self.time.step_minutes is None else self.time.step_hours
+
     def plain(self) -> dict[str, Any]:
         """Return all settings as JSON-able values."""
         return self.model_dump(mode="json")

@@ -335,8 +335,8 @@ def advance(
     chosen: ChosenRule,
     draw: StageDraws,
     *,
-    with_trail: bool = True,
-    hours: float = 24.0,
+    with_trail: bool,
+    hours: float,
 ) -> Change:
     """Advance every belief by a step of ``hours``: return the new state, rows of beliefs and the trail.
 

@@ -136,8 +136,8 @@ def step(setup: Setup, world: World) -> tuple[Batches, int]:
     if "holdings" in rule.needs:
         commit(claims.make(world, setup.arrivals.judges))
         commit(holdings.update(world, out, setup.arrivals.judges, config.evidence))
-    hours = config.memory.days_per_step * 24 if config.time.step_minutes is None else config.time.step_hours
-    commit(belief_step.advance(world, out, rule, draw(Stage.BELIEF), with_trail=config.record.trail, hours=hours))
+    trail, hours = config.record.trail, config.belief_hours
+    commit(belief_step.advance(world, out, rule, draw(Stage.BELIEF), with_trail=trail, hours=hours))
     if remembers(setup.settings):
         agents = np.sort(np.concatenate(active))
         commit(memory.remember(world, out, agents, config.memory, reads_memory(setup.settings)))

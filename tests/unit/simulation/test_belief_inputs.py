@@ -262,7 +262,9 @@ def test_who_is_shown_nothing_with_a_stance_does_not_move() -> None:
         zero = np.zeros((4, 1))
         state = member.init(zero + 0.3, zero + 0.5, per_agent(params, 4))
         world.append(Change(belief=(state,)))
-        change = advance(world, step.out, ChosenRule(member, params), Draws(1, 1)(Stage.BELIEF))
+        change = advance(
+            world, step.out, ChosenRule(member, params), Draws(1, 1)(Stage.BELIEF), with_trail=True, hours=24.0
+        )
         assert change.belief[0].stance.tolist() == [[0.3]] * 4
         assert np.asarray(change.rows["beliefs"]["agent"]).tolist() == [0, 1, 2]
 

@@ -179,7 +179,8 @@ class _Rerun:
         if "holdings" in setup.rule.needs:
             change = holdings.update(world, out, setup.arrivals.judges, config.evidence)
             out.add(world.append(change))
-        moved = belief_step.advance(world, out, setup.rule, draw(Stage.BELIEF), with_trail=False)
+        belief, hours = draw(Stage.BELIEF), config.belief_hours
+        moved = belief_step.advance(world, out, setup.rule, belief, with_trail=False, hours=hours)
         world.append(moved)
         world.finish(world.step + 1, config.feed.seen_cap, draw(Stage.FEED))
         return moved.rows["beliefs"]
