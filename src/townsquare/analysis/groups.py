@@ -32,11 +32,12 @@ def trait_groups(run: Reads) -> pl.DataFrame:
         answer; of a trait answered by a number a band, as ``25 to 34``).
     """
     answers = run.table("traits").join(run.table("trait_values"), on=["trait", "value"])
-    is_number = (pl.col("answer") == pl.col("value").cast(pl.String)).all().over("label")
+    is_code = pl.col("answer") == pl.col("value").cast(pl.String)
+    is_number = (is_code | pl.col("number").is_not_nan().fill_null(False)).all().over("label")
     answers = answers.with_columns(is_number.alias("is_number"))
     parts = [answers.filter(~pl.col("is_number")).select("agent", pl.col("label").alias("grouping"), group="answer")]
     for (label,), rows in answers.filter("is_number").group_by("label", maintain_order=True):
-        bands = pl.Series("group", number_bands(rows["value"].to_numpy()), dtype=pl.String)
+        bands = pl.Series("group", number_bands(values.to_numpy()), dtype=pl.String)
         parts.append(rows.select("agent", pl.lit(str(label)).alias("grouping")).with_columns(bands))
     return pl.concat(parts).cast(GROUPS).sort("grouping", "agent") if parts else pl.DataFrame(schema=GROUPS)
 
@@ -53,8 +54,12 @@ def number_bands(values: np.ndarray, bands: int = BANDS) -> list[str]:
     cuts = cuts[cuts > values.min()]
     at = np.searchsorted(cuts, values, side="right")
     starts = np.r_[values.min(), cuts]
-    ends = np.r_[cuts - 1, values.max()]
-    words = [f"{low:,} to {high:,}" if low != high else f"{low:,}" for low, high in zip(starts, ends, strict=True)]
+    whole = np.issubdtype(values.dtype, np.integer)
+    ends = np.r_[cuts - 1 if whole else [values[values < cut].max() for cut in cuts], values.max()]
+    form = "{:,}".format if whole else "{:,g}".format
+    words = [
+        f"{form(low)} to {form(high)}" if low != high else form(low) for low, high in zip(starts, ends, strict=True)
+    ]
     return [words[band] for band in at]
 
 

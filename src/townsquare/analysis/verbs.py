@@ -26,7 +26,9 @@ def agent_number(run: Run, given: int | str, where: str = "agent") -> int:
     Raises
     ------
     SettingError
-        No agent of the run has this name, or several do, as ``R_038`` of ``R_038/17`` and ``R_038/90``.
+        No agent of the run has this name.
+
+    Of agents drawn from one respondent, as ``R_038/17`` and ``R_038/90``, the name ``R_038`` represents the first.
     """
     names = dict(agent_names(run).select("name", "agent").drop_nulls().rows())
     if isinstance(given, int) or given.isdecimal():  # a number counts rows, even where accounts have numbers for names
@@ -34,9 +36,9 @@ def agent_number(run: Run, given: int | str, where: str = "agent") -> int:
     if given in names:
         return int(names[given])
     matches = [name for name in names if name.startswith(f"{given}/")]
-    if len(matches) == 1:
-        return int(names[matches[0]])
-    allowed = ", ".join(matches[:5]) or "the number of an agent" + (", or its name" if names else "")
+    if matches:
+        return min(int(names[name]) for name in matches)
+    allowed = "the number of an agent" + (", or its name" if names else "")
     raise SettingError(where, got=repr(given), allowed=allowed, do=did_you_mean(given, list(names)[:MOST_SUGGESTED]))
 
 

@@ -38,12 +38,16 @@ def from_survey(
     out
         Output file of personas (JSON lines).
     """
+    from townsquare.core.errors import SettingError
     from townsquare.scenario.population.personas import write_personas
     from townsquare.scenario.population.question_bank import bundled_bank
     from townsquare.scenario.population.survey import personas_from_survey
 
     bank = bundled_bank()
     made = personas_from_survey(answers, mapping, bank, skip_bad=skip_bad)
+    if made.bank is not bank:
+        do = f"run the survey itself: --set population.file={answers} --set population.mapping={mapping}"
+        raise SettingError("--mapping", got="traits of your own", allowed="traits of the question bank", do=do)
     people = made.personas
     with options.writing(out, replace=replace):
         write_personas(out, people.traits, bank, ids=people.ids, texts=people.texts, stance=people.stance)
@@ -80,13 +84,12 @@ def sample(
         Output file of personas (JSON lines).
     """
     from townsquare.scenario.population.personas import write_personas
-    from townsquare.scenario.population.question_bank import bundled_bank
 
     people = _sampled(target, n, seed, sets)
     # Of people from a file the stances may be measured; those of sampled ones are drawn again by each run.
     toward = zip(people.propositions, people.stance.T, strict=True) if people.names else ()
     with options.writing(out, replace=replace):
-        write_personas(out, people.traits, bundled_bank(), ids=people.names, texts=people.texts, stance=dict(toward))
+        write_personas(out, people.traits, people.bank, ids=people.names, texts=people.texts, stance=dict(toward))
     return answer({"personas": str(out), "n": n}, f"{n:,} personas  {out}", as_json=as_json)
 
 

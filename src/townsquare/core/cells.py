@@ -15,13 +15,28 @@ from townsquare.core.errors import DataError
 from townsquare.core.files import clean
 from townsquare.core.lookalikes import is_visible
 from townsquare.core.registry import check_known, did_you_mean
-from townsquare.core.tabular import Record, Records
+from townsquare.core.tabular import Record, Records, column_name
 
 MAX_CHARACTERS = 10_000
 MAX_NAME = 200
 
 Read = Callable[[Record, str], Any]
 """Reads the cell of a record in a column; raises :class:`DataError`."""
+
+
+def column_of(table: Records, name: str, where: str) -> str:
+    """Return the name under which records hold a column of the file.
+
+    Raises
+    ------
+    DataError
+        No such column, with the nearest one.
+    """
+    column = column_name(name)
+    if column not in table.columns:
+        allowed = "a column of the file: " + ", ".join(table.columns)[:300]
+        raise DataError(where, got=repr(name), allowed=allowed, do=did_you_mean(column, table.columns))
+    return column
 
 
 # --- one cell ----------------------------------------------------------------------------------------------

@@ -91,7 +91,8 @@ class _Record:
         self._texts: list[str] = run.table("texts")["content"].to_list()
         self._propositions = run.table("propositions").sort("proposition")
         self._beliefs = run.table("beliefs", (step, step))
-        self._traits = run.table("traits")
+        self._traits, self._answered = run.table("traits"), run.table("trait_values")
+        self._population = dict(run.settings.get("population", {}))
         self._personas = dict(run.table("personas").select("agent", "text").iter_rows())
         self._memories = run.table("agent_memories").filter(pl.col("step") <= step)
         self._accesses = run.table("memory_accesses").filter(pl.col("step") <= step)
@@ -116,11 +117,19 @@ class _Record:
     def _persona(self, agent: int) -> str:
         if agent in self._personas:
             return self._texts[self._personas[agent]]
+        if self._population.get("mapping"):
+            return self._answers(agent)
         bank = bundled_bank()
         codes = np.full(len(bank.traits), NO_ANSWER, np.int16)
         for trait, value in self._traits.filter(pl.col("agent") == agent).select("trait", "value").iter_rows():
             codes[trait] = value
         return render_persona(codes, bank)
+
+    def _answers(self, agent: int) -> str:
+        """Return the answers to a survey of one's own, which the record has without sentences."""
+        answers = self._traits.filter(pl.col("agent") == agent).join(self._answered, on=["trait", "value"])
+        rows = answers.sort("trait").select("label", "answer").iter_rows()
+        return " ".join(f"{label}: {answer}." for label, answer in rows)
 
     def _mind(self, agent: int) -> str:
         beliefs = self._beliefs.filter(pl.col("agent") == agent).join(self._propositions, on="proposition")

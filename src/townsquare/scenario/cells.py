@@ -17,7 +17,7 @@ from townsquare.core.cells import Column, Group, Sheet, is_filled, name_cell, na
 from townsquare.core.enums import PostType, Veracity
 from townsquare.core.errors import DataError
 from townsquare.core.registry import did_you_mean
-from townsquare.core.tabular import Record, Records, column_name
+from townsquare.core.tabular import Record, Records
 from townsquare.scenario.contents import Arguments, Posts, Proposition, Source
 
 MAX_PROPOSITIONS = 64
@@ -67,21 +67,6 @@ ARGUMENTS = (
     Column("strength", numbers(0, 1, 0.5)),
     Column("tag", texts()),
 )
-
-
-def column_of(table: Records, name: str, where: str) -> str:
-    """Return the name under which records hold a column of the file.
-
-    Raises
-    ------
-    DataError
-        No such column, with the nearest one.
-    """
-    column = column_name(name)
-    if column not in table.columns:
-        allowed = "a column of the file: " + ", ".join(table.columns)[:300]
-        raise DataError(where, got=repr(name), allowed=allowed, do=did_you_mean(column, table.columns))
-    return column
 
 
 def known_row(record: Record, column: str, rows: Mapping[str, int], allowed: str, do: str = "") -> int:

@@ -26,7 +26,6 @@ from townsquare.scenario.graphs.attach import attach
 from townsquare.scenario.graphs.contract import Edges, GraphKind
 from townsquare.scenario.load import injection_schedule
 from townsquare.scenario.population.personas import render_persona, trait_rows, trait_value_rows
-from townsquare.scenario.population.question_bank import bundled_bank
 from townsquare.scenario.population.sample import People, sample_people
 from townsquare.scenario.read import bundled_lines
 from townsquare.scenario.shocks import shocks_of
@@ -121,7 +120,7 @@ class Arrivals:
                 "propositions", p, proposition=np.arange(p), name=scenario.proposition_names,
                 text=[statement.text for statement in scenario.propositions],
             ),
-            "trait_values": trait_value_rows(bundled_bank()),
+            "trait_values": trait_value_rows(people.bank),
             "texts": schema.rows("texts", len(texts), text=np.arange(len(texts)), content=texts),
             "agents": agents,
             **self._rows_of(joined, people, self._with_sources(edges, joined, people), row, 0),
@@ -168,7 +167,7 @@ class Arrivals:
         ever = (self.settings, *(later for _, later in self.settings.changes))
         if not any("persona" in reads(settings.members["policy"], settings.params["policy"]) for settings in ever):
             return ()
-        return people.texts or tuple(render_persona(codes, bundled_bank()) for codes in people.traits)
+        return people.texts or tuple(render_persona(codes, people.bank) for codes in people.traits)
 
     def _rows_of(
         self, agents: Array, people: People, edges: Edges, row: Mapping[str, int], step: int

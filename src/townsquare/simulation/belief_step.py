@@ -38,7 +38,7 @@ from townsquare.core.pairs import lookup, rows_between, spans
 from townsquare.core.schema import NONE
 from townsquare.core.threads import each
 from townsquare.record.batches import Batches
-from townsquare.scenario.population.question_bank import bundled_bank
+from townsquare.scenario.population.question_bank import QuestionBank
 from townsquare.settings.config import MemberParams
 from townsquare.simulation.change import Change
 from townsquare.simulation.evidence.belief_inputs import holdings_of
@@ -300,7 +300,7 @@ class ChosenRule(NamedTuple):
         return frozenset(self.member.needs)
 
 
-def group_trait(chosen: ChosenRule) -> int:
+def group_trait(chosen: ChosenRule, bank: QuestionBank) -> int:
     """Return the number of the trait that a rule's setting ``group_by`` names; its answers are the groups.
 
     Raises
@@ -317,7 +317,7 @@ def group_trait(chosen: ChosenRule) -> int:
             'add `group_by: str = setting("gender", "...")` to Params',
         )
         raise ContractError(f"{FAMILY} {chosen.member.name!r}", got=got, do=do)
-    return bundled_bank().number_of(by, "beliefs.group_by", SettingError)
+    return bank.number_of(by, "beliefs.group_by", SettingError)
 
 
 def _groups(world: World, trait: int) -> Int16:
@@ -325,7 +325,7 @@ def _groups(world: World, trait: int) -> Int16:
     group, rows = np.full(world.n_agents, NONE, np.int16), world.traits
     assert rows is not None, "kept from the first step on where a rule needs groups"
     of_trait = rows["trait"] == trait
-    group[rows["agent"][of_trait]] = bundled_bank().group_of(trait, rows["value"][of_trait])
+    group[rows["agent"][of_trait]] = world.bank.group_of(trait, rows["value"][of_trait])
     return group
 
 
@@ -346,7 +346,7 @@ def advance(
         The rule returned something else than its contract says, see :func:`townsquare.beliefs.checks.check_result`.
     """
     rule, params = chosen
-    trait = group_trait(chosen) if "groups" in rule.needs else NONE
+    trait = group_trait(chosen, world.bank) if "groups" in rule.needs else NONE
     step, inputs = world.step + 1, InputsOfStep(world, out, rule.needs, trait, hours)
 
     def move(block: tuple[int, int, int]) -> tuple[BeliefState, dict[str, Array], dict[str, Array]]:

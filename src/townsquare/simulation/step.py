@@ -16,6 +16,7 @@ from townsquare.models.client import ModelClient
 from townsquare.models.contract import bound
 from townsquare.record.batches import Batches
 from townsquare.scenario.contents import Scenario
+from townsquare.scenario.population.sample import people_bank
 from townsquare.scenario.settings import check_names
 from townsquare.settings.resolve import Settings
 from townsquare.simulation import actions, belief_step, memory
@@ -190,7 +191,8 @@ def begin(settings: Settings, scenario: Scenario, client: ModelClient | None = N
     world = World(len(scenario.propositions), settings.config.feed.newest)
     rule = ChosenRule(settings.members["beliefs"], settings.params["beliefs"])
     if "groups" in rule.needs:
-        belief_step.group_trait(rule)  # raises its error before the run begins
+        world.bank = people_bank(settings.config.population, arrivals.folder)
+        belief_step.group_trait(rule, world.bank)  # raises its error before the run begins
         world.traits = GrowingTable("traits")
     out = Batches(0)
     out.add(world.append(arrivals.opening(world)))

@@ -34,6 +34,7 @@ from townsquare.core.enums import (
 from townsquare.core.pairs import BLOCK, PairBlock, Pairs, keep_newest, lookup, rows_between, spans, upsert
 from townsquare.core.table import GrowingTable
 from townsquare.core.threads import each
+from townsquare.scenario.population.question_bank import bundled_bank
 from townsquare.simulation.change import Change
 from townsquare.simulation.world_kernels import count_actions, offsets, set_bits
 
@@ -55,6 +56,8 @@ class World:
         Rows that stay in memory; see :mod:`townsquare.core.schema`.
     traits : GrowingTable or None
         Answers of persons, kept only for a belief rule that needs groups.
+    bank : QuestionBank
+        What the answers mean.
     texts : list of str
         ``texts[i]`` is row i of the table.
     follows : Pairs
@@ -92,6 +95,7 @@ class World:
         self.note_ratings = GrowingTable("note_ratings")
         self.personas = GrowingTable("personas")
         self.traits: GrowingTable | None = None
+        self.bank = bundled_bank()
         self.agent_memories = GrowingTable("agent_memories", {"decay": 1.0})
         self.texts: list[str] = []
         self.text_row: dict[str, int] = {}

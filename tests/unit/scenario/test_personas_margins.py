@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from raised_errors import raises_error
-from townsquare.core.errors import DataError, SettingError
+from townsquare.core.errors import SettingError
 from townsquare.scenario.population.margins import effective_size, fit, rake_bank, rake_people, read_margins
 from townsquare.scenario.population.personas import read_personas, write_personas
 from townsquare.scenario.population.question_bank import NO_ANSWER, QuestionBank, bundled_bank, group_by_spans
@@ -199,7 +199,7 @@ def test_respondents_stand_for_others_by_their_weight(respondents: Path, bank: Q
     assert len(set(people.names)) == N
     who = {name.partition("/")[0] for name in people.names}
     known = read_personas(respondents, bank)
-    weights = rake_people(known, bank, MARGINS, "file")
+    weights = rake_people(known, bank, MARGINS)
     assert who == {name for name, weight in zip(known.ids, weights, strict=True) if weight > 0}
     counts = np.bincount([int(name[1 : name.index("/")]) for name in people.names], minlength=80)
     positive = weights > 0
@@ -214,13 +214,17 @@ def test_respondents_are_lasting_draws(respondents: Path) -> None:
     assert whole.texts[200:] == part.texts
 
 
-def test_respondents_without_the_answer_are_named(tmp_path: Path, bank: QuestionBank) -> None:
-    path = tmp_path / "people.jsonl"
-    traits = sample(20).traits.copy()
-    traits[[4, 9], bank.number_of("gender")] = NO_ANSWER
+def test_margins_are_raked_around_missing_answers(tmp_path: Path, bank: QuestionBank) -> None:
+    path, number = tmp_path / "people.jsonl", bank.number_of("gender")
+    traits = sample(80, seed=3).traits.copy()
+    traits[[4, 9, 20], number] = NO_ANSWER
     write_personas(path, traits, bank)
-    with raises_error(DataError, where="people.jsonl, gender", got="2 personas that have no gender, the first '4'"):
-        sample(50, file=str(path), margins=MARGINS)
+    codes = sample(1000, file=str(path), margins=MARGINS, resample=True).traits[:, number]
+    assert np.mean(codes[codes != NO_ANSWER] == 0) == pytest.approx(0.5, abs=0.01)
+    assert (codes == NO_ANSWER).any()
+    shares = {"gender": {"Male": 0.3, "Female": 0.5, "no answer": 0.2}}
+    codes = sample(1000, file=str(path), margins=shares, resample=True).traits[:, number]
+    assert np.bincount(codes + 1, minlength=3) / 1000 == pytest.approx([0.2, 0.3, 0.5], abs=0.01)
 
 
 def test_a_margin_that_no_respondent_fits(respondents: Path) -> None:

@@ -38,9 +38,10 @@ from townsquare.core.errors import SettingError
 from townsquare.core.pairs import PairBlock
 from townsquare.core.schema import NONE
 from townsquare.record.run import Run
-from townsquare.scenario.population.question_bank import bundled_bank
+from townsquare.scenario.population.sample import people_bank
 from townsquare.settings.resolve import resolve
 from townsquare.simulation.belief_step import ChosenRule, group_trait
+from townsquare.simulation.scenario_copy import recorded_scenario
 
 EXACT, ADDITIVE, SUBTRACTED = "exact", "additive", "subtracted"
 _AGREES = 1e-9
@@ -151,9 +152,11 @@ def _about(run: Run, cached: CachedRun, chosen: ChosenRule, agent: int, step: in
         follows = changes.group_by("followed").agg(pl.col("change").sum()).filter(pl.col("change") > 0)
         columns["tie"] = np.isin(rows.author, follows["followed"].to_numpy()).astype(np.float64)
     if "groups" in chosen.needs:
-        answers = cached.table("traits").filter(pl.col("trait") == (trait := group_trait(chosen)))
+        settings = resolve(run.settings)
+        bank = people_bank(settings.config.population, recorded_scenario(settings, run.folder).folder)
+        answers = cached.table("traits").filter(pl.col("trait") == (trait := group_trait(chosen, bank)))
         group = np.full(cached.table("agents").height, NONE, np.int16)
-        group[answers["agent"].to_numpy()] = bundled_bank().group_of(trait, answers["value"].to_numpy())
+        group[answers["agent"].to_numpy()] = bank.group_of(trait, answers["value"].to_numpy())
         columns["group"], columns["reader_group"] = group[rows.author], group[agent : agent + 1]
     return Authors(columns)
 

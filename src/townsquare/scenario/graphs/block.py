@@ -18,7 +18,6 @@ from townsquare.core.errors import SettingError
 from townsquare.core.registry import check_known
 from townsquare.scenario.graphs.blocks_kernels import follow_by_block
 from townsquare.scenario.graphs.contract import Edges, GraphKind, check_size
-from townsquare.scenario.population.question_bank import bundled_bank
 from townsquare.scenario.population.sample import People
 from townsquare.settings.config import MemberParams, setting
 
@@ -29,7 +28,7 @@ STANCE = "stance:"
 class BlockParams(MemberParams):
     """Settings of ``block``."""
 
-    by: str = setting(CHANCE, "definition of blocks: `chance`, a trait of the question bank, or stance:<proposition>")
+    by: str = setting(CHANCE, "definition of blocks: `chance`, a trait, or stance:<proposition>")
     n_blocks: int = setting(2, "number of random blocks, or of stance ranges of equal width", ge=1, le=1000)
     mean_followed: float = setting(10.0, "accounts that an agent follows on average", ge=0)
     homophily: float = setting(
@@ -62,7 +61,7 @@ def blocks_of(n: int, params: BlockParams, draws: StageDraws, people: People | N
         check_known("graph.by", params.by, known, nothing="no proposition, as there is none")
         stance = people.stance[:, people.propositions.index(name)]
         return np.minimum(((stance + 1) / 2 * params.n_blocks).astype(np.int64), params.n_blocks - 1)
-    bank = bundled_bank()
+    bank = people.bank
     check_known(
         "graph.by", params.by, [CHANCE, *bank.labels, *(STANCE + proposition for proposition in people.propositions)]
     )

@@ -18,7 +18,7 @@ from itertools import pairwise
 import numpy as np
 
 from townsquare.core.array_types import Float, Int64
-from townsquare.core.errors import DataError, SettingError
+from townsquare.core.errors import SettingError
 from townsquare.scenario.population.personas import Personas
 from townsquare.scenario.population.question_bank import NO_ANSWER, QuestionBank, Trait, group_by_spans
 
@@ -36,7 +36,8 @@ SUM_WITHIN = 1e-3
 class Target:
     """One margin: ``share`` (k + 1,) of the groups of trait number ``trait``; the last, of all other codes, is 0.
 
-    ``names`` are the groups, ``spans`` the lowest and highest code of each.
+    ``names`` are the groups, ``spans`` the lowest and highest code of each. With ``around``, one more group is last,
+    of people without an answer: their weight stays as it is, and ``share`` is of the others.
     """
 
     label: str
@@ -44,6 +45,7 @@ class Target:
     names: tuple[str, ...]
     spans: tuple[tuple[int, int], ...]
     share: Float
+    around: bool = False
 
 
 def read_margins(margins: Margins, bank: QuestionBank) -> list[Target]:
@@ -124,11 +126,15 @@ def fit(weight: Float, groups: Sequence[Int64], targets: Sequence[Target]) -> Fl
         gap, worst = 0.0, ("", 0.0, 0.0)
         for group, target in zip(groups, targets, strict=True):
             have = _sums(group, weight, target)
-            at = int(np.abs(have - target.share).argmax())
-            if (apart := abs(float(have[at] - target.share[at]))) > gap:
+            wanted = target.share
+            if target.around:
+                wanted = wanted * (have.sum() - have[-1])
+                wanted[-1] = have[-1]
+            at = int(np.abs(have - wanted).argmax())
+            if (apart := abs(float(have[at] - wanted[at]))) > gap:
                 name = target.names[at] if at < len(target.names) else "all others"
-                gap, worst = apart, (f"{target.label}.{name}", float(target.share[at]), float(have[at]))
-            factor = np.divide(target.share, have, out=np.zeros_like(have), where=have > 0)
+                gap, worst = apart, (f"{target.label}.{name}", float(wanted[at]), float(have[at]))
+            factor = np.divide(wanted, have, out=np.zeros_like(have), where=have > 0)
             weight = weight * factor[group]
         if gap <= EXACT:
             break
@@ -213,29 +219,47 @@ def _with_chances(trait: Trait, codes: list[Int64], weight: Float, numbers: Sequ
 # --- people ------------------------------------------------------------------------------------------------
 
 
-def rake_people(personas: Personas, bank: QuestionBank, margins: Margins, file: str) -> Float:
+def rake_people(personas: Personas, bank: QuestionBank, margins: Margins) -> Float:
     """Return weights (n,) of imported people that meet the margins; they sum to 1.
 
     Raises
     ------
-    DataError
-        Somebody has no answer to a question that has a margin; ``file`` is named.
     UnknownName, SettingError
         See :func:`read_margins` and :func:`fit`.
     """
-    targets = read_margins(margins, bank)
-    for target in targets:
-        without = np.flatnonzero(personas.traits[:, target.trait] == NO_ANSWER)
-        if without.size:
-            who = personas.ids[int(without[0])]
-            got = f"{without.size:,} personas that have no {target.label}, the first {who!r}"
-            allowed = f"a value for everyone, as {WHERE}.{target.label} sets shares"
-            do = f"fill {target.label} in for them, take them out of the file, or leave the margins of it out"
-            raise DataError(f"{file}, {target.label}", got=got, allowed=allowed, do=do)
-    groups = np.stack([group_by_spans(personas.traits[:, target.trait], target.spans) for target in targets])
+    groups, targets = _groups(personas, read_margins(margins, bank))
     kinds, kind_of, count = np.unique(groups, axis=1, return_inverse=True, return_counts=True)
-    fitted = fit(count.astype(np.float64), list(kinds), targets)
-    return np.asarray((fitted / count)[kind_of.reshape(-1)])
+    kind_of = kind_of.reshape(-1)
+    if personas.weight is None or np.ptp(personas.weight) == 0:
+        fitted = fit(count.astype(np.float64), list(kinds), targets)
+        return np.asarray((fitted / count)[kind_of])
+    total = np.bincount(kind_of, personas.weight)
+    fitted = fit(total, list(kinds), targets)
+    return np.asarray(personas.weight * np.divide(fitted, total, out=np.zeros_like(total), where=total > 0)[kind_of])
+
+
+def _groups(personas: Personas, targets: Sequence[Target]) -> tuple[Int64, list[Target]]:
+    """Return the group of each person by target, (targets, n), and the targets with those who did not answer.
+
+    Those who did not answer are a group of their own, which a margin leaves as it is: shares are of those who
+    answered, unless the margin has a share for ``no answer``.
+    """
+    groups, raked = [], []
+    for target in targets:
+        codes = personas.traits[:, target.trait]
+        group, around = group_by_spans(codes, target.spans), (NO_ANSWER, NO_ANSWER) not in target.spans
+        groups.append(np.where(codes == NO_ANSWER, len(target.spans) + 1, group) if around else group)
+        around &= bool((codes == NO_ANSWER).any())
+        raked.append(replace(target, share=np.append(target.share, 0.0), around=True) if around else target)
+    return np.stack(groups), raked
+
+
+def kinds_in_order(personas: Personas, bank: QuestionBank, margins: Margins) -> Int64:
+    """Return the rows of people (n,) so that those with the same answers to margins are next to each other."""
+    if not margins:
+        return np.arange(len(personas))
+    groups, _ = _groups(personas, read_margins(margins, bank))
+    return np.lexsort(groups[::-1])
 
 
 def effective_size(weight: Float) -> float:

@@ -39,6 +39,7 @@ class Person(NamedTuple):
     text: str
     stance: Mapping[str, float]
     activity: float = np.nan
+    weight: float = 1.0
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -55,6 +56,8 @@ class Personas:
         Relative to a mean of 1; NaN where not given.
     stance : mapping of proposition to (n,) float64
         In [-1, 1]; NaN where not given.
+    weight : (n,) float64, optional
+        Survey weights; equal ones if not given.
     """
 
     ids: tuple[str, ...]
@@ -62,6 +65,7 @@ class Personas:
     traits: Int16
     activity: Float
     stance: Mapping[str, Float]
+    weight: Float | None = None
 
     def __len__(self) -> int:
         return len(self.ids)
@@ -76,6 +80,7 @@ class Personas:
             traits=np.stack([person.codes for person in people]),
             activity=np.array([person.activity for person in people]),
             stance={name: np.array([person.stance.get(name, np.nan) for person in people]) for name in names},
+            weight=np.array([person.weight for person in people]),
         )
 
     def take(self, rows: npt.NDArray[np.int64]) -> Personas:
@@ -83,7 +88,8 @@ class Personas:
         listed = rows.tolist()
         ids, texts = (tuple(column[row] for row in listed) for column in (self.ids, self.texts))
         stance = {name: column[rows] for name, column in self.stance.items()}
-        return Personas(ids, texts, self.traits[rows], self.activity[rows], stance)
+        weight = None if self.weight is None else self.weight[rows]
+        return Personas(ids, texts, self.traits[rows], self.activity[rows], stance, weight)
 
 
 def render_persona(traits: Int16, bank: QuestionBank) -> str:
@@ -237,12 +243,14 @@ def trait_rows(agents: npt.NDArray[np.int64], traits: Int16) -> schema.Columns:
 def trait_value_rows(bank: QuestionBank) -> schema.Columns:
     """Return rows of the table ``trait_values``: every answer of every trait; of a number, all from 0 to 120."""
     values = [
-        (number, code, trait.label, bank.answer(number, code))
+        (number, code, trait.label, bank.answer(number, code), trait.numbers[code] if trait.numbers else np.nan)
         for number, trait in enumerate(bank.traits)
         for code in (range(121) if trait.number else range(len(trait.answers)))
     ]
-    numbers, codes, labels, answers = zip(*values, strict=True)
-    return schema.rows("trait_values", len(values), trait=numbers, value=codes, label=labels, answer=answers)
+    traits, codes, labels, answers, numbers = zip(*values, strict=True)
+    return schema.rows(
+        "trait_values", len(values), trait=traits, value=codes, label=labels, answer=answers, number=numbers
+    )
 
 
 # Shares of answers, compared with the shares in the question bank.

@@ -8,6 +8,7 @@ as in the source. Wording and sentences are this project's own and are in ``data
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
@@ -27,6 +28,8 @@ from townsquare.core.registry import check_known
 from townsquare.settings.problems import validated
 
 NO_ANSWER = -1  # an imported persona need not answer everything
+MISSING = "no answer"  # how settings name it
+_RANGE = re.compile(r"(?P<low>-?\d+(?:\.\d+)?)\s*(?:(?:-|–|to)\s*(?P<high>-?\d+(?:\.\d+)?)|(?P<open>\+))?")
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,6 +75,10 @@ class Trait:
         Set where the answer is a number; the code is the number itself.
     bands : tuple of str
         Of a number, the ranges by which people are counted, such as ``18-24``.
+    numbers : tuple of float
+        Of a numeric trait of a survey: the number behind each answer, ascending.
+    ordered : bool
+        Of an ordinal trait of a survey: the order of ``answers`` has a meaning.
     """
 
     label: str
@@ -83,6 +90,8 @@ class Trait:
     given: int = -1
     number: NumberRange | None = None
     bands: tuple[str, ...] = ()
+    numbers: tuple[float, ...] = ()
+    ordered: bool = False
 
     @property
     def low(self) -> int:
@@ -133,6 +142,11 @@ class QuestionBank:
         """
         trait = self.traits[self.number_of(label, where, kind)]
         text = str(answer).strip()
+        if trait.numbers:
+            number = number_of_text(text)
+            if number not in trait.numbers:
+                raise kind(where, got=repr(answer), allowed=f"a number that somebody answered to {label!r}")
+            return trait.numbers.index(number)
         if trait.number is None:
             check_known(where, text, trait.answers, kind)
             return trait.answers.index(text)
@@ -145,9 +159,24 @@ class QuestionBank:
 
         >>> bundled_bank().span("age", "18-24"), bundled_bank().span("gender", "Female")
         ((18, 24), (1, 1))
+
+        ``no answer`` means :data:`NO_ANSWER`; of an ordinal trait, ``once to twice`` means the answers from one to the
+        other.
         """
-        if self.traits[self.number_of(label, where)].number:
+        trait = self.traits[self.number_of(label, where)]
+        if answer == MISSING and answer not in trait.answers:
+            return NO_ANSWER, NO_ANSWER
+        if trait.number:
             return parse_band(answer, where)
+        if trait.numbers:
+            ends = parse_range(answer)
+            if ends is None:
+                raise UnknownName(where, got=repr(answer), allowed="a number, a range such as 18-24, or 55+")
+            low, high = ends
+            return int(np.searchsorted(trait.numbers, low)), int(np.searchsorted(trait.numbers, high, "right")) - 1
+        first, to, last = answer.partition(" to ")
+        if trait.ordered and to and answer not in trait.answers:
+            return self.code(label, first, where), self.code(label, last, where)
         code = self.code(label, answer, where)
         return code, code
 
@@ -168,14 +197,14 @@ class QuestionBank:
         ('18-24', '25-34', '35-44', '45-54', '55+', 'other')
         """
         asked = self.traits[trait]
-        return (*asked.bands, "other") if asked.number else asked.answers
+        return (*asked.bands, "other") if asked.number or asked.numbers else asked.answers
 
     def group_of(self, trait: int, codes: npt.NDArray[np.integer]) -> npt.NDArray[np.int64]:
         """Return which of :meth:`groups` codes (n,) belong to, (n,) int64; -1 for no answer."""
         asked = self.traits[trait]
-        if not asked.number:
+        if not (asked.number or asked.numbers):
             return codes.astype(np.int64)
-        group = group_by_spans(codes, [parse_band(band) for band in asked.bands])
+        group = group_by_spans(codes, [self.span(asked.label, band) for band in asked.bands])
         return np.where(codes == NO_ANSWER, NO_ANSWER, group)
 
     def sentence(self, trait: int, code: int) -> str:
@@ -205,6 +234,32 @@ def parse_band(text: str, where: str = "band") -> tuple[int, int]:
     if not all(part.isdecimal() and len(part) <= 3 for part in parts):
         raise UnknownName(where, got=repr(text), allowed="a number, a range such as 18-24, or 55+")
     return int(parts[0]), int(parts[1])
+
+
+def parse_range(text: str) -> tuple[float, float] | None:
+    """Return the numbers that ``3``, ``1.5-2``, ``1 to 2`` or ``4+`` mean, both ends included; None for other texts.
+
+    >>> parse_range("1.5-2"), parse_range("4+"), parse_range("few")
+    ((1.5, 2.0), (4.0, inf), None)
+    """
+    match = _RANGE.fullmatch(text.strip())
+    if match is None:
+        return None
+    low = float(match["low"])
+    return low, math.inf if match["open"] else float(match["high"] or low)
+
+
+def number_of_text(text: str) -> float:
+    """Return the number that a text is; NaN for other texts.
+
+    >>> number_of_text("3.50"), number_of_text("few")
+    (3.5, nan)
+    """
+    try:
+        number = float(text)
+    except ValueError:
+        return math.nan
+    return number if math.isfinite(number) else math.nan
 
 
 class _Answer(BaseModel):

@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from pathlib import Path
 
@@ -20,11 +20,12 @@ from scipy.special import gammaincinv, ndtri
 from townsquare.core import files
 from townsquare.core.array_types import Float, Int16, Int64
 from townsquare.core.draws import Draws, Stage, StageDraws
-from townsquare.core.errors import DataError
+from townsquare.core.errors import DataError, SettingError
 from townsquare.core.registry import check_known
-from townsquare.scenario.population.margins import rake_bank, rake_people
+from townsquare.scenario.population.margins import kinds_in_order, rake_bank, rake_people
 from townsquare.scenario.population.personas import Personas, read_personas
 from townsquare.scenario.population.question_bank import NO_ANSWER, QuestionBank, Trait, bundled_bank
+from townsquare.scenario.population.survey import personas_from_survey
 from townsquare.settings.config import Population, StanceStart
 
 _LEAST = 2.0**-54  # half a unit of the draws: a draw of 0 would be an infinite normal
@@ -53,6 +54,8 @@ class People:
         Taste for low-credibility sources, standard normal; NaN where people have none.
     follows : (e,) int32, (e,) int32, optional
         Follower and followed, where they came with these people.
+    bank : QuestionBank
+        What the codes mean.
     """
 
     activity: Float
@@ -64,6 +67,7 @@ class People:
     texts: tuple[str, ...] = ()
     propositions: tuple[str, ...] = ()
     follows: tuple[npt.NDArray[np.int32], npt.NDArray[np.int32]] | None = None
+    bank: QuestionBank = field(default_factory=bundled_bank)
 
 
 def sample_people(
@@ -107,7 +111,7 @@ def sample_people(
     DataError
         The file of personas is at fault, or has too few.
     """
-    bank = bundled_bank()
+    bank = people_bank(settings, folder)
     check_settings(settings, propositions, bank)
     draws = Draws(seed, 0)(Stage.POPULATION)
     agents = np.arange(first, first + n, dtype=np.int64)
@@ -127,7 +131,7 @@ def sample_people(
         start_of = settings.stance.get(name, settings.stance.get("default", StanceStart()))
         stance[:, column] = _stance(name, agents, start_of, traits, bank, draws)
         confidence[:, column] = _confidence(name, agents, settings, draws)
-    drawn = People(activity, traits, stance, confidence, taste, propositions=tuple(propositions))
+    drawn = People(activity, traits, stance, confidence, taste, propositions=tuple(propositions), bank=bank)
     return drawn if known is None else _with_measured(drawn, known)
 
 
@@ -153,38 +157,89 @@ def check_settings(settings: Population, propositions: Sequence[str], bank: Ques
                 bank.span(label, answer, f"{where}.{label}")
 
 
-@lru_cache(maxsize=2)
-def _read_personas_once(path: Path, changed: int, size: int, bank: QuestionBank) -> Personas:
-    return read_personas(path, bank)
+@lru_cache(maxsize=4)
+def _read_once(path: Path, mapping: Path | None, _changed: tuple[int, ...]) -> tuple[Personas, QuestionBank]:
+    if mapping is None:
+        return read_personas(path, bundled_bank()), bundled_bank()
+    survey = personas_from_survey(path, mapping, bundled_bank())
+    return survey.personas, survey.bank
+
+
+def _people_of(settings: Population, folder: Path | None) -> tuple[Personas, QuestionBank] | None:
+    """Return the people of ``settings.file`` and their question bank; read once, and again if a file was changed."""
+    if settings.file is None:
+        if settings.mapping is not None or settings.resample:
+            what = "mapping" if settings.mapping is not None else "resample"
+            do = "set population.file"
+            raise SettingError(f"population.{what}", got="no population.file", allowed="both, or neither", do=do)
+        return None
+    path = files.find(settings.file, folder)
+    mapping = None if settings.mapping is None else files.find(settings.mapping, folder)
+    stats = [file.stat() for file in (path, mapping) if file is not None]
+    return _read_once(path, mapping, tuple(part for stat in stats for part in (stat.st_mtime_ns, stat.st_size)))
+
+
+def people_bank(settings: Population, folder: Path | None) -> QuestionBank:
+    """Return what the answers of people mean: the question bank, or the traits of their survey."""
+    read = _people_of(settings, folder)
+    return bundled_bank() if read is None else read[1]
 
 
 def _from_file(
     settings: Population, agents: Int64, start: int, bank: QuestionBank, draws: StageDraws, folder: Path | None
 ) -> Personas | None:
     """Return the personas of the file for some agents: in order, or drawn by weight where there are margins."""
-    if settings.file is None:
+    read = _people_of(settings, folder)
+    if read is None:
         return None
-    path = files.find(settings.file, folder)
-    stat = path.stat()  # newcomers of every step come from the same file: it is read once, and again if it was changed
-    personas = _read_personas_once(path, stat.st_mtime_ns, stat.st_size, bank)
-    if not settings.margins:
+    personas = read[0]
+    if not (settings.margins or settings.resample):
         needed = start + agents.shape[0]
         if needed > len(personas):
             got, allowed = f"{len(personas)} personas, but {needed} are needed", "one persona for each agent"
-            do = "add personas, lower `agents` or `growth.max_per_step`, or remove `population.file` to sample people"
-            raise DataError(settings.file, got=got, allowed=f"{allowed}, newcomers included", do=do)
+            do = "set `population.resample=true` to draw with replacement, add personas, or lower `agents`"
+            raise DataError(str(settings.file), got=got, allowed=f"{allowed}, newcomers included", do=do)
         return personas.take(np.arange(start, needed))
-    ends = np.cumsum(_weights_once(personas, bank, json.dumps(settings.margins), settings.file))
-    drawn = np.searchsorted(ends[:-1], _uniform("persona", agents, draws), side="right")
+    weights, order = _weights_once(personas, bank, json.dumps(settings.margins), settings.resample)
+    ends, u = np.cumsum(weights[order]), _uniform("persona", agents, draws)
+    if settings.resample and start == 0 and agents.size > 1:
+        # Systematic: one agent from each of n equal stretches of the weights, in random order. Margins then hold up to
+        # rounding. Newcomers are drawn one by one.
+        u = (np.argsort(np.argsort(u, kind="stable")) + u[0]) / agents.size
+    drawn = order[np.searchsorted(ends[:-1], u, side="right")]
     chosen = personas.take(drawn)
+    if settings.missing == "impute":
+        chosen = _imputed(chosen, personas, weights, agents, bank, draws)
     # One person may represent many agents, and names must tell agents apart.
     ids = tuple(f"{name}/{agent}" for name, agent in zip(chosen.ids, agents.tolist(), strict=True))
     return replace(chosen, ids=ids)
 
 
+def _imputed(
+    chosen: Personas, personas: Personas, weights: Float, agents: Int64, bank: QuestionBank, draws: StageDraws
+) -> Personas:
+    """Return people with each missing answer drawn from those who answered, by weight (hot deck); texts say it too."""
+    traits, texts = chosen.traits.copy(), list(chosen.texts)
+    for number, trait in enumerate(bank.traits):
+        lacking = np.flatnonzero(traits[:, number] == NO_ANSWER)
+        donors = np.flatnonzero((personas.traits[:, number] != NO_ANSWER) & (weights > 0))
+        if not (lacking.size and donors.size):
+            continue
+        ends = np.cumsum(weights[donors])
+        at = np.searchsorted(ends[:-1], ends[-1] * _uniform(f"impute:{trait.label}", agents[lacking], draws), "right")
+        traits[lacking, number] = personas.traits[donors[at], number]
+        for row in lacking.tolist():
+            texts[row] = f"{texts[row]} {bank.sentence(number, int(traits[row, number]))}".strip()
+    return replace(chosen, traits=traits, texts=tuple(texts))
+
+
 @lru_cache(maxsize=2)
-def _weights_once(personas: Personas, bank: QuestionBank, margins: str, file: str) -> Float:
-    return rake_people(personas, bank, json.loads(margins), file)
+def _weights_once(personas: Personas, bank: QuestionBank, margins: str, ordered: bool) -> tuple[Float, Int64]:
+    """Return weights of people, which sum to 1, and their rows in the order in which agents are drawn from them."""
+    given, n = json.loads(margins), len(personas)
+    own = np.ones(n) if personas.weight is None else personas.weight
+    weights = rake_people(personas, bank, given) if given else own / own.sum()
+    return weights, kinds_in_order(personas, bank, given) if ordered else np.arange(n)
 
 
 @lru_cache(maxsize=4)
@@ -271,11 +326,11 @@ def _confidence(name: str, agents: Int64, settings: Population, draws: StageDraw
 
 
 def _shifts(by_trait: Mapping[str, Mapping[str, float]], traits: Int16, bank: QuestionBank) -> Float:
-    """Return sum of the shifts (n,) that a person's answers bring; none for no answer."""
+    """Return sum of the shifts (n,) that a person's answers bring."""
     total = np.zeros(traits.shape[0])
     for label, shifts in by_trait.items():
         codes = traits[:, bank.number_of(label)]
         for answer, shift in shifts.items():
             low, high = bank.span(label, answer)
-            total += np.where((codes >= low) & (codes <= high) & (codes != NO_ANSWER), shift, 0.0)
+            total += np.where((codes >= low) & (codes <= high), shift, 0.0)
     return total

@@ -9,28 +9,34 @@ mapped is left behind, and named.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
 
-from townsquare.core.cells import MAX_CHARACTERS, Scale, name_cell, text_cell
+from townsquare.core.array_types import Float
+from townsquare.core.cells import MAX_CHARACTERS, Scale, column_of, name_cell, number_cell, text_cell
 from townsquare.core.errors import DataError
 from townsquare.core.tabular import TABLE_KINDS, Record, Records, read_table
-from townsquare.scenario.cells import column_of
 from townsquare.scenario.population.personas import Person, Personas, render_persona
-from townsquare.scenario.population.question_bank import NO_ANSWER, QuestionBank
+from townsquare.scenario.population.question_bank import NO_ANSWER, QuestionBank, Trait, number_of_text
 from townsquare.scenario.population.survey_mapping import Answer, Band, ColumnMeaning, bands_of, read_mapping
+
+MOST_ANSWERS = 2000  # of one trait
 
 
 @dataclass(frozen=True, slots=True)
 class Survey:
-    """What came out: ``personas``; why rows were left out, one sentence each; the columns that the mapping lacks."""
+    """What came out: ``personas``; why rows were left out, one sentence each; the columns that the mapping lacks.
+
+    ``bank`` has the traits that the mapping names: of the question bank, and of the survey's own.
+    """
 
     personas: Personas
     left_out: tuple[str, ...]
     unused: tuple[str, ...]
+    bank: QuestionBank
 
 
 class _Column(NamedTuple):
@@ -66,7 +72,9 @@ def personas_from_survey(answers: Path, mapping: Path, bank: QuestionBank, *, sk
     table = read_table(answers, TABLE_KINDS)
     columns = [_column(table, name, meaning, mapping) for name, meaning in known.columns.items()]
     id_column = None if known.id is None else column_of(table, known.id, f"{mapping}, id")
+    weight_column = None if known.weight is None else column_of(table, known.weight, f"{mapping}, weight")
     missing = {"", *(word.strip().casefold() for word in known.missing)}
+    bank = _bank_of(columns, table.records[known.skip_rows :], missing, bank)
     people: dict[str, Person] = {}
     left_out = []
     for number, record in enumerate(table.records[known.skip_rows :], 1 + known.skip_rows):
@@ -74,7 +82,8 @@ def personas_from_survey(answers: Path, mapping: Path, bank: QuestionBank, *, sk
             name = name_cell(record, id_column) if id_column else f"row-{number}"
             if name in people:
                 raise DataError(record.where(id_column or "id"), got=f"{name!r} again", allowed="a unique id")
-            people[name] = _person(record, columns, missing, bank)
+            weight = 1.0 if weight_column is None else number_cell(record, weight_column, 0, math.inf, None)
+            people[name] = _person(record, columns, missing, bank)._replace(weight=weight)
         except DataError as error:
             if not skip_bad:
                 raise
@@ -82,9 +91,11 @@ def personas_from_survey(answers: Path, mapping: Path, bank: QuestionBank, *, sk
     if not people:
         do = left_out[0] if left_out else "give a file with one row per respondent"
         raise DataError(str(answers), got="no row that gives a persona", allowed="at least one", do=do)
-    used = {id_column, *(column.name for column in columns)}
+    if not sum(person.weight for person in people.values()) > 0:
+        raise DataError(f"{mapping}, weight", got="weights that are all 0", allowed="at least one above 0")
+    used = {id_column, weight_column, *(column.name for column in columns)}
     unused = tuple(column for column in table.columns if column not in used)
-    return Survey(Personas.of(people, list(people.values())), tuple(left_out), unused)
+    return Survey(Personas.of(people, list(people.values())), tuple(left_out), unused, bank)
 
 
 def _column(table: Records, name: str, meaning: ColumnMeaning, mapping: Path) -> _Column:
@@ -119,8 +130,7 @@ def _person(record: Record, columns: list[_Column], missing: set[str], bank: Que
 
 def _code(answer: str, label: str, column: _Column, bank: QuestionBank, where: str) -> int:
     """Return the code that an answer represents: by its value, by its band, or as the bank has it."""
-    values = {word.strip().casefold(): value for word, value in column.meaning.values.items()}
-    value = _band_of(answer, column.bands, where) if column.bands else values.get(answer.casefold(), answer)
+    value = _meant(answer, column, where)
     if value is None:
         return NO_ANSWER
     trait = bank.traits[bank.number_of(label)]
@@ -133,6 +143,66 @@ def _code(answer: str, label: str, column: _Column, bank: QuestionBank, where: s
         allowed = ", ".join([*column.meaning.values, error.allowed])
         do = error.do or "translate it under `values`"
         raise DataError(where, got=repr(answer)[:80], allowed=allowed[:500], do=do) from None
+
+
+def _meant(answer: str, column: _Column, where: str) -> Answer:
+    """Return the answer that a cell represents; None for no answer."""
+    if column.bands:
+        return _band_of(answer, column.bands, where)
+    values = {word.strip().casefold(): value for word, value in column.meaning.values.items()}
+    return values.get(answer.casefold(), answer)
+
+
+def _bank_of(columns: list[_Column], records: list[Record], missing: set[str], bank: QuestionBank) -> QuestionBank:
+    """Return the bank of a survey with traits of its own: its traits alone. Without any it is the bank itself."""
+    if all(column.meaning.kind is None for column in columns):
+        return bank
+    known = {str(column.meaning.trait): column for column in columns if column.meaning.trait is not None}
+    kept = {trait.label: trait for trait in bank.traits}
+    traits = [
+        replace(kept[label], given=NO_ANSWER, chances=kept[label].chances[:1])
+        if column.meaning.kind is None
+        else _own_trait(label, column, records, missing)
+        for label, column in known.items()
+    ]
+    return QuestionBank(tuple(traits), len(traits))
+
+
+def _own_trait(label: str, column: _Column, records: list[Record], missing: set[str]) -> Trait:
+    """Return a trait of one's own, with the answers of the mapping or those that occur, and their observed shares."""
+    kind, question = column.meaning.kind, column.meaning.question or column.name
+    given: list[str] = []
+    for record in records:
+        answer = text_cell(record, column.name, required=False)
+        meant = None if answer.casefold() in missing else _meant(answer, column, record.where(column.name))
+        given += [] if meant is None else [str(meant)]
+    numbers: tuple[float, ...] = ()
+    if kind == "numeric":
+        given = [f"{number:g}" for number in map(number_of_text, given) if not math.isnan(number)]
+        numbers = tuple(sorted({float(answer) for answer in given}))
+    spelled: dict[str, str] = {}
+    for answer in column.meaning.answers or given:
+        spelled.setdefault(answer.casefold(), answer)
+    answers = tuple(f"{number:g}" for number in numbers) or column.meaning.answers or tuple(sorted(spelled.values()))
+    if not answers or len(answers) > MOST_ANSWERS:
+        where, got = f"column {column.meaning.trait!r}", f"{len(answers):,} different answers"
+        do = "map it as text, or leave it out"
+        raise DataError(where, got=got, allowed=f"1 to {MOST_ANSWERS:,}", do=do)
+    place = {answer.casefold(): code for code, answer in enumerate(answers)}
+    codes = [place[answer.casefold()] for answer in given if answer.casefold() in place]
+    chances = np.bincount(codes, minlength=len(answers)).astype(np.float64)[None] / max(1, len(codes))
+    bands = _quarters(np.sort([float(answer) for answer in given])) if numbers else ()
+    sentence = f'Asked "{question}", I answered "{{value}}".'.replace("{", "(", question.count("{"))
+    return Trait(
+        label, question, sentence, answers, answers, chances, bands=bands, numbers=numbers, ordered=kind == "ordinal"
+    )
+
+
+def _quarters(values: Float) -> tuple[str, ...]:
+    """Return ranges of numbers that hold about a quarter of ascending values each."""
+    starts = np.unique(values[[0, values.size // 4, values.size // 2, 3 * values.size // 4]])
+    ends = [*(values[values < start].max() for start in starts[1:]), values[-1]]
+    return tuple(f"{low:g} to {high:g}" for low, high in zip(starts, ends, strict=True))
 
 
 def _band_of(answer: str, bands: list[Band], where: str) -> Answer:

@@ -11,26 +11,29 @@
       Faith, 1 to 5: {trait: religious_beliefs, bands: {1-2: Atheist, "3": Agnostic, 4-5: Religious}}
       Vaccines are safe: {stance: vaccine_safe, scale: [1, 7]}
       About you: {text: "{value}"}
+      Party: {trait: party, kind: categorical}                       # traits of one's own
+      Shots: {trait: vaccinated, kind: ordinal, answers: [never, once, twice]}
+      Income: {trait: income, kind: numeric}
+    weight: w                    # column of survey weights; 1 for everybody without it
 """
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
+from typing import Literal
 
 from pydantic import Field, StrictFloat, StrictInt
 
 from townsquare.core import documents
 from townsquare.core.cells import number_cell
 from townsquare.core.errors import DataError
+from townsquare.core.registry import check_known, did_you_mean
 from townsquare.core.tabular import Record
-from townsquare.scenario.population.question_bank import QuestionBank
+from townsquare.scenario.population.question_bank import QuestionBank, parse_range
 from townsquare.settings.config import MemberParams, setting
 from townsquare.settings.problems import validated
-
-_BAND = re.compile(r"(?P<low>-?\d+(?:\.\d+)?)\s*(?:(?:-|–|to)\s*(?P<high>-?\d+(?:\.\d+)?)|(?P<open>\+))?")
 
 Answer = str | StrictInt | StrictFloat | None
 """An answer in a mapping file; a truth value is none."""
@@ -39,7 +42,10 @@ Answer = str | StrictInt | StrictFloat | None
 class ColumnMeaning(MemberParams):
     """What one column means: exactly one of ``trait``, ``stance`` and ``text``."""
 
-    trait: str | None = setting(None, "label of the question bank")
+    trait: str | None = setting(None, "label of the question bank, or with `kind` of a trait of one's own")
+    kind: Literal["categorical", "ordinal", "numeric"] | None = setting(None, "of a trait of one's own")
+    answers: tuple[str, ...] = setting((), "with `kind`: its answers in order; those that occur if not given")
+    question: str | None = setting(None, "with `kind`: what was asked, for personas; the column's name if not given")
     values: dict[str, Answer] = setting(dict, "what was answered -> answer of the bank; null for no answer")
     bands: dict[str, Answer] = setting(dict, "number or range of a rating scale -> answer of the bank")
     stance: str | None = setting(None, "proposition")
@@ -51,6 +57,7 @@ class SurveyMapping(MemberParams):
     """A mapping file."""
 
     id: str | None = None
+    weight: str | None = None
     skip_rows: int = Field(0, ge=0)
     missing: tuple[str, ...] = ()
     columns: dict[str, ColumnMeaning] = Field(min_length=1)
@@ -96,6 +103,14 @@ def _check_meaning(where: str, meaning: ColumnMeaning) -> None:
         (given != ["text"] or words.count("{value}") == 1, ", text", repr(words), "a sentence with {value} once"),
         (given != ["stance"] or (scale is None) == bool(meaning.values), "", "a stance",
          "with it, either `scale: [against, for]` or `values`"),
+        (meaning.kind is None or given == ["trait"], ", kind", "a kind", "none, as only traits have one"),
+        (meaning.kind is not None or not (meaning.answers or meaning.question), "", "answers or a question",
+         "them with `kind` only"),
+        (meaning.kind != "ordinal" or len(set(meaning.answers)) > 1, ", answers",
+         f"{len(set(meaning.answers))} answers of an ordinal trait", "at least two, in order"),
+        (meaning.kind != "numeric" or not (meaning.answers or meaning.bands), "", "answers or bands",
+         "none, as the numbers themselves are the answers"),
+        (len(set(meaning.answers)) == len(meaning.answers), ", answers", "an answer twice", "each answer once"),
         (not meaning.bands or (given == ["trait"] and not meaning.values), ", bands", "bands",
          "them with a trait only, and no `values` beside them"),
         (scale is None or given == ["stance"], ", scale", "a scale", "none, as only stances have one"),
@@ -113,9 +128,13 @@ def _check_answers(where: str, meaning: ColumnMeaning, bank: QuestionBank) -> No
         for word, _ in answers:
             number_cell(Record(where, meaning.values, "value"), word, -1, 1, None)
     elif meaning.trait is not None:
-        bank.number_of(meaning.trait, where, DataError)
+        if meaning.kind is None and meaning.trait not in bank.labels:
+            do = did_you_mean(meaning.trait, bank.labels) or "add `kind: categorical` for a trait of your own"
+            raise DataError(where, got=repr(meaning.trait), allowed=", ".join(bank.labels), do=do)
         for _, answer in (*answers, *meaning.bands.items()):
-            if answer is not None:
+            if answer is not None and meaning.answers:
+                check_known(f"{where}, answers", str(answer), meaning.answers, DataError)
+            elif answer is not None and meaning.kind is None:
                 bank.code(meaning.trait, answer, where, DataError)
         bands_of(meaning, where)
 
@@ -130,12 +149,10 @@ def bands_of(meaning: ColumnMeaning, where: str) -> list[Band]:
     """
     bands = []
     for name, answer in meaning.bands.items():
-        match = _BAND.fullmatch(name.strip())
-        if match is None:
+        ends = parse_range(name)
+        if ends is None:
             raise DataError(f"{where}, bands", got=repr(name), allowed="a number, a range such as 1-2, or 4+")
-        low = float(match["low"])
-        high = float("inf") if match["open"] else float(match["high"] or low)
-        bands.append(Band(low, high, answer))
+        bands.append(Band(*ends, answer))
     bands.sort(key=lambda band: band.low)
     for lower, upper in pairwise(bands):
         if upper.low <= lower.high:
