@@ -37,6 +37,7 @@ def trait_groups(run: Reads) -> pl.DataFrame:
     answers = answers.with_columns(is_number.alias("is_number"))
     parts = [answers.filter(~pl.col("is_number")).select("agent", pl.col("label").alias("grouping"), group="answer")]
     for (label,), rows in answers.filter("is_number").group_by("label", maintain_order=True):
+        values = rows["value"] if rows["number"].fill_nan(None).is_null().all() else rows["number"]
         bands = pl.Series("group", number_bands(values.to_numpy()), dtype=pl.String)
         parts.append(rows.select("agent", pl.lit(str(label)).alias("grouping")).with_columns(bands))
     return pl.concat(parts).cast(GROUPS).sort("grouping", "agent") if parts else pl.DataFrame(schema=GROUPS)
@@ -56,10 +57,8 @@ def number_bands(values: np.ndarray, bands: int = BANDS) -> list[str]:
     starts = np.r_[values.min(), cuts]
     whole = np.issubdtype(values.dtype, np.integer)
     ends = np.r_[cuts - 1 if whole else [values[values < cut].max() for cut in cuts], values.max()]
-    form = "{:,}".format if whole else "{:,g}".format
-    words = [
-        f"{form(low)} to {form(high)}" if low != high else form(low) for low, high in zip(starts, ends, strict=True)
-    ]
+    form = ("{:,}" if whole else "{:,g}").format
+    words = [f"{form(a)} to {form(b)}" if a != b else form(a) for a, b in zip(starts, ends, strict=True)]
     return [words[band] for band in at]
 
 

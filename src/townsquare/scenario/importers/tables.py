@@ -20,11 +20,10 @@ from typing import Any
 
 from pydantic import Field
 
-from townsquare.core.cells import is_filled, name_cell
+from townsquare.core.cells import column_of, is_filled, name_cell
 from townsquare.core.errors import DataError
 from townsquare.core.registry import did_you_mean
 from townsquare.core.tabular import TABLE_KINDS, Record, column_name, read_table
-from townsquare.scenario.cells import column_of
 from townsquare.scenario.importers.contract import Imported, Importer
 from townsquare.settings.config import MemberParams
 

@@ -233,7 +233,7 @@ def rake_people(personas: Personas, bank: QuestionBank, margins: Margins) -> Flo
     if personas.weight is None or np.ptp(personas.weight) == 0:
         fitted = fit(count.astype(np.float64), list(kinds), targets)
         return np.asarray((fitted / count)[kind_of])
-    total = np.bincount(kind_of, personas.weight)
+    total: Float = np.bincount(kind_of, personas.weight).astype(np.float64)
     fitted = fit(total, list(kinds), targets)
     return np.asarray(personas.weight * np.divide(fitted, total, out=np.zeros_like(total), where=total > 0)[kind_of])
 
