@@ -46,16 +46,11 @@ class Population(Section):
     """The people: traits, initial stances and activity."""
 
     file: str | None = setting(None, "JSONL of personas, instead of sampling the question bank", file="scenario")
-    mapping: str | None = setting(
-        None, "YAML that says what the columns of a survey mean; `file` is then its answers", file="scenario"
-    )
+    mapping: str | None = setting(None, "YAML of the columns of a survey; `file` is the answers", file="scenario")
     resample: bool = setting(
         False, "draw each agent from `file` with replacement, by weight; `margins` do so too, with raked weights"
     )
-    missing: Literal["keep", "impute"] = setting(
-        "keep", "with `mapping` and `resample` or `margins`: keep missing answers, or draw each from a respondent "
-        "who answered, by weight (hot deck)",
-    )  # fmt: skip
+    missing: Literal["keep", "impute"] = setting("keep", "missing answers: keep, or draw by weight when resampling")
     margins: dict[str, dict[str, float]] = setting(dict, "target shares: trait label -> answer -> share of people")
     stance: dict[str, StanceStart] = setting(dict, "initial stances by proposition name; `default` for the others")
     confidence_mean: Share = setting(0.5, "mean initial confidence; 0.5 in SimSwarm")

@@ -55,9 +55,7 @@ class World:
     agents, posts, post_stances, notes, note_ratings, claims, near_duplicates, personas, agent_memories : GrowingTable
         Rows that stay in memory; see :mod:`townsquare.core.schema`.
     traits : GrowingTable or None
-        Answers of persons, kept only for a belief rule that needs groups.
-    bank : QuestionBank
-        What the answers mean.
+        Answers of persons, kept only for a belief rule that needs groups; their meaning is in ``bank``.
     texts : list of str
         ``texts[i]`` is row i of the table.
     follows : Pairs
