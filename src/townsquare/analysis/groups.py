@@ -33,11 +33,15 @@ def trait_groups(run: Reads) -> pl.DataFrame:
     """
     answers = run.table("traits").join(run.table("trait_values"), on=["trait", "value"])
     is_code = pl.col("answer") == pl.col("value").cast(pl.String)
-    is_number = (is_code | pl.col("number").is_not_nan().fill_null(False)).all().over("label")
+    is_number = (
+        (is_code | (pl.col("answer").cast(pl.Float64, strict=False) == pl.col("number")).fill_null(False))
+        .all()
+        .over("label")
+    )
     answers = answers.with_columns(is_number.alias("is_number"))
     parts = [answers.filter(~pl.col("is_number")).select("agent", pl.col("label").alias("grouping"), group="answer")]
     for (label,), rows in answers.filter("is_number").group_by("label", maintain_order=True):
-        values = rows["value"] if rows["number"].fill_nan(None).is_null().all() else rows["number"]
+        values = rows["value"] if rows["answer"].equals(rows["value"].cast(pl.String)) else rows["number"]
         bands = pl.Series("group", number_bands(values.to_numpy()), dtype=pl.String)
         parts.append(rows.select("agent", pl.lit(str(label)).alias("grouping")).with_columns(bands))
     return pl.concat(parts).cast(GROUPS).sort("grouping", "agent") if parts else pl.DataFrame(schema=GROUPS)
