@@ -230,3 +230,26 @@ def test_repetition_raises_belief_at_the_size_of_the_experiments_and_fades() -> 
     once = taken(*start(0.0, attention=1.0), inputs_of([row], hours=0.01))[0]
     later = taken(once, params, inputs_of([{**row, "claim": 8}], hours=24 * 30))[0]
     assert set(RULE.veracities(later, params).claim.tolist()) == {8}
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_neither_the_order_of_rows_nor_steps_without_rows_change_what_is_believed(seed: int) -> None:
+    chance = np.random.default_rng(seed)
+    one, params = start(0.3, attention=0.7)
+    other = one
+    for _ in range(6):
+        rows: list[dict[str, Any]] = [
+            {"stance": float(chance.uniform(-1, 1)), "credibility": float(chance.random()), "claim": k % 3,
+             "plausibility": 0.4, "verdict": int(chance.integers(len(Verdict)))}
+            for k in range(7)
+        ]  # fmt: skip
+        one = taken(one, params, inputs_of(rows, hours=30.0))[0]
+        for _ in range(29):
+            other = taken(other, params, inputs_of([], hours=1.0))[0]
+        other = taken(other, params, inputs_of([rows[k] for k in chance.permutation(7)], hours=1.0))[0]
+        assert RULE.veracities is not None
+        first, second = RULE.veracities(one, params), RULE.veracities(other, params)
+        assert first.claim.tolist() == second.claim.tolist()
+        for name in ("veracity", "source", "verdict", "repetition"):
+            assert getattr(first, name) == pytest.approx(getattr(second, name), abs=1e-12)
+        assert other.stance[0, 0] == pytest.approx(one.stance[0, 0], abs=1e-12)
