@@ -47,9 +47,7 @@ class Population(Section):
 
     file: str | None = setting(None, "JSONL of personas, instead of sampling the question bank", file="scenario")
     mapping: str | None = setting(None, "YAML of the columns of a survey; `file` is the answers", file="scenario")
-    resample: bool = setting(
-        False, "draw each agent from `file` with replacement, by weight; `margins` do so too, with raked weights"
-    )
+    resample: bool = setting(False, "draw agents from `file` with replacement, by weight; `margins` do so too")
     missing: Literal["keep", "impute"] = setting("keep", "missing answers: keep, or draw by weight when resampling")
     margins: dict[str, dict[str, float]] = setting(dict, "target shares: trait label -> answer -> share of people")
     stance: dict[str, StanceStart] = setting(dict, "initial stances by proposition name; `default` for the others")
