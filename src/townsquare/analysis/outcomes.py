@@ -178,16 +178,21 @@ def _spread(run: Reads) -> dict[str, float]:
 def _cross_cutting(run: Reads) -> float:
     """Return the proportion of exposures to the other side, from one array for posts and one for people."""
     first = run.table("post_stances").unique("post", keep="first", maintain_order=True)
-    posts, agents, n = (run.table(name).height for name in ("posts", "agents", "propositions"))
-    about, side = np.zeros(posts, np.int64), np.zeros(posts)
-    about[first["post"].to_numpy()], side[first["post"].to_numpy()] = first["proposition"], np.sign(first["stance"])
-    start, own = np.zeros((agents, n)), first_stances(run).pipe(collected)
-    start[own["agent"].to_numpy(), own["proposition"].to_numpy()] = own["start"]
-    start[np.abs(start) <= SIDE] = 0.0
+    own = first_stances(run).filter(pl.col("start").abs() > SIDE).pipe(collected)
     in_time = pl.col("step") >= window_of(run).first
     shown = run.lazy("exposures").filter(in_time).select("agent", "root").pipe(collected)
+    if not (first.height and own.height and shown.height):
+        return math.nan
+    posts, agents, n = (
+        1 + max(int(column.max() or 0) for column in columns)  # type: ignore[arg-type]
+        for columns in ((first["post"], shown["root"]), (own["agent"], shown["agent"]),
+                        (first["proposition"], own["proposition"]))
+    )  # fmt: skip
+    about, side, start = np.zeros(posts, np.int64), np.zeros(posts), np.zeros((agents, n))
+    about[first["post"].to_numpy()], side[first["post"].to_numpy()] = first["proposition"], np.sign(first["stance"])
+    start[own["agent"].to_numpy(), own["proposition"].to_numpy()] = np.sign(own["start"])
     root = shown["root"].to_numpy()
-    same = np.sign(start[shown["agent"].to_numpy(), about[root]]) * side[root] if n else np.zeros(0)
+    same = start[shown["agent"].to_numpy(), about[root]] * side[root]
     taken = int(np.count_nonzero(same))
     return int(np.count_nonzero(same < 0)) / taken if taken else math.nan
 
