@@ -158,9 +158,9 @@ def _bank_of(columns: list[_Column], records: list[Record], missing: set[str], b
     if all(column.meaning.kind is None for column in columns):
         return bank
     known = {str(column.meaning.trait): column for column in columns if column.meaning.trait is not None}
-    kept = {trait.label: trait for trait in bank.traits}
+    selected = {trait.label: trait for trait in bank.traits}
     traits = [
-        replace(kept[label], given=NO_ANSWER, chances=kept[label].chances[:1])
+        replace(selected[label], given=NO_ANSWER, chances=selected[label].chances[:1])
         if column.meaning.kind is None
         else _own_trait(label, column, records, missing)
         for label, column in known.items()
@@ -188,8 +188,8 @@ def _own_trait(label: str, column: _Column, records: list[Record], missing: set[
         where, got = f"column {column.meaning.trait!r}", f"{len(answers):,} different answers"
         do = "map it as text, or leave it out"
         raise DataError(where, got=got, allowed=f"1 to {MOST_ANSWERS:,}", do=do)
-    place = {answer.casefold(): code for code, answer in enumerate(answers)}
-    codes = [place[answer.casefold()] for answer in given if answer.casefold() in place]
+    where = {answer.casefold(): code for code, answer in enumerate(answers)}
+    codes = [where[answer.casefold()] for answer in given if answer.casefold() in where]
     chances = np.bincount(codes, minlength=len(answers)).astype(np.float64)[None] / max(1, len(codes))
     bands = _quarters(np.sort([float(answer) for answer in given])) if numbers else ()
     sentence = f'Asked "{question}", I answered "{{value}}".'.replace("{", "(", question.count("{"))
