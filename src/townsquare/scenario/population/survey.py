@@ -188,8 +188,8 @@ def _own_trait(label: str, column: _Column, records: list[Record], missing: set[
         where, got = f"column {column.meaning.trait!r}", f"{len(answers):,} different answers"
         do = "map it as text, or leave it out"
         raise DataError(where, got=got, allowed=f"1 to {MOST_ANSWERS:,}", do=do)
-    where = {answer.casefold(): code for code, answer in enumerate(answers)}
-    codes = [where[answer.casefold()] for answer in given if answer.casefold() in where]
+    code_of = {answer.casefold(): code for code, answer in enumerate(answers)}
+    codes = [code_of[answer.casefold()] for answer in given if answer.casefold() in code_of]
     chances = np.bincount(codes, minlength=len(answers)).astype(np.float64)[None] / max(1, len(codes))
     bands = _quarters(np.sort([float(answer) for answer in given])) if numbers else ()
     sentence = f'Asked "{question}", I answered "{{value}}".'.replace("{", "(", question.count("{"))
