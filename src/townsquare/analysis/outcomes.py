@@ -148,14 +148,12 @@ def _reach(run: Reads) -> dict[str, float]:
 
 
 def _claims(run: Reads) -> dict[str, float]:
-    beliefs = last_beliefs(run) if holds_claims(run) else None
+    beliefs = last_beliefs(run).filter(pl.col("step") >= window_of(run).first) if holds_claims(run) else None
     out = {}
     for word in ("true", "false"):
         name, of = f"belief_in_{word}_claims", truth_of_claims(run).filter(truth=word)["claim"]
         met = None if beliefs is None else beliefs.filter(pl.col("claim").is_in(of.implode()))
-        out[name] = (
-            math.nan if met is None or not met.height else met.filter(pl.col("veracity") > 0).height / met.height
-        )
+        out[name] = math.nan if met is None or not met.height else met.filter(pl.col("judged") > 0).height / met.height
     return out
 
 

@@ -212,7 +212,7 @@ def no_contents(m: int) -> Contents:
 class BeliefInputs:
     """Inputs of a block in one step. Parts that the rule does not need are empty.
 
-    ``hours`` is the length of the step: a day where steps have no length.
+    ``hours`` is the length of the step: ``memory.days_per_step`` where steps have no length.
     """
 
     first: int  # row of the block's first agent, for draws by agent
@@ -241,13 +241,15 @@ class Trail(NamedTuple):
 
 
 class Veracities(NamedTuple):
-    """How far agents believe the claims that they met in a step, (k,) each: log odds, and three of its parts.
+    """How far agents believe the claims that they met in a step, (k,) each, in log odds.
 
-    ``agent`` counts within the block; ``claim`` is a row of texts. What is left of ``veracity`` is the prior.
+    ``agent`` counts within the block; ``claim`` is a row of texts. ``judged`` is the belief at the showing, with the
+    label beside it; ``veracity`` that in memory after the step, with three of its parts: what is left is the prior.
     """
 
     agent: Int32
     claim: Int32
+    judged: Float
     veracity: Float
     source: Float
     verdict: Float

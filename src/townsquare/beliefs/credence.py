@@ -121,7 +121,7 @@ def step(state: BeliefState, inputs: BeliefInputs, params: AgentParams, rng: Sta
     heed = rng.uniform("heed", inputs.first + np.arange(n), lasting=True)
     clock = arrays.read_only(np.asarray(state.arrays[CLOCK], np.float64) + inputs.hours, "f8")
     indptr, key, claims, slot = met_claims(state.pairs, rows.indptr, contents)
-    believed, sums = np.full(rows.stance.shape[0], np.nan), np.zeros((key.shape[0], 4))
+    believed, sums = np.full(rows.stance.shape[0], np.nan), np.zeros((key.shape[0], 5))
     take_step(rows, contents, before, inputs.hours, clock, heed, slot, arrays.settings(params, _SETTINGS, n), claims,
           believed, sums, out)  # fmt: skip
     stored = {
@@ -140,10 +140,8 @@ def veracities(state: BeliefState, params: AgentParams) -> Veracities:
     agent, of = agent[at], Claims(*(part[at] for part in claims))
     verdict = params["verdict"][agent] * (of.verdict_fast + of.verdict_slow)
     repetition = params["familiar"][agent] * np.log2(1.0 + of.read_fast + of.read_slow)
-    return Veracities(
-        agent.astype(np.int32), block.key[at], of.prior + of.source + verdict + repetition, of.source, verdict,
-        repetition,
-    )  # fmt: skip
+    remembered = of.prior + of.source + verdict + repetition
+    return Veracities(agent.astype(np.int32), block.key[at], of.judged, remembered, of.source, verdict, repetition)
 
 
 RULE = BeliefRule(

@@ -35,6 +35,7 @@ class Claims(NamedTuple):
     ``prior`` log odds at the first meeting; ``source`` log odds of who passed it on, ``witnesses`` how often it was
     read. Memory in a fast and a slow part: ``verdict_fast`` and ``verdict_slow`` of verdicts, as shares of a verdict
     that is heeded, negative for false; ``read_fast`` and ``read_slow`` of readings. ``met``: hours on the run's clock.
+    ``judged``: log odds at the last showing, with the label beside it.
     """
 
     prior: Float
@@ -45,6 +46,7 @@ class Claims(NamedTuple):
     read_fast: Float
     read_slow: Float
     met: Float
+    judged: Float
 
 
 def met_claims(pairs: Mapping[str, PairBlock], indptr: Int64, contents: Contents) -> tuple[Int64, Array, Claims, Int64]:
@@ -59,11 +61,11 @@ def met_claims(pairs: Mapping[str, PairBlock], indptr: Int64, contents: Contents
     keys = np.ascontiguousarray(contents.claim[is_claim])
     block, slot, _ = upsert(index, asked, keys, np.full(keys.shape[0], -1, np.int64))
     was = np.asarray(block.value, np.int64)
-    known = was >= 0
-    parts = {name: np.zeros(known.shape[0]) for name in Claims._fields}
+    known = np.flatnonzero(was >= 0)  # old pairs keep their order
+    parts = {name: np.zeros(was.shape[0]) for name in Claims._fields}
     parts["met"] -= 1.0
     for name, part in parts.items() if old.key.size else ():
-        part[known] = pairs[name].value[was[known]]
+        part[known] = pairs[name].value
     of_row = np.full(is_claim.shape[0], -1, np.int64)
     of_row[is_claim] = slot
     return block.indptr, block.key, Claims(**parts), read_only(of_row, "i8")
@@ -87,6 +89,15 @@ def _fade(s: int, now: float, p: Any, claims: Claims) -> None:
     claims.met[s] = now
 
 
+@nb.njit(inline="always", cache=True, error_model="numpy")
+def _counts(x: int, first: int, rows: Exposed) -> bool:
+    """Return whether row ``x`` is the first of its showing: a post with several stances has a row for each."""
+    new = True
+    for y in range(first, x):
+        new &= rows.post[y] != rows.post[x] or rows.rank[y] != rows.rank[x]
+    return new
+
+
 @nb.njit(cache=True, error_model="numpy")
 def meet(
     i: int, rows: Exposed, contents: Contents, slot: Int64, own: Float, now: float, heed: float, p: Any,
@@ -94,7 +105,7 @@ def meet(
 ) -> None:  # fmt: skip
     """Write what agent ``i`` believes of each claim it is shown, ``believed`` (m,): with the label beside it now.
 
-    ``own`` (n, P) are its log odds of propositions. A showing is judged before it counts as a reading. ``sums`` (k, 4)
+    ``own`` (n, P) are its log odds of propositions. A showing is judged before it counts as a reading. ``sums`` (k, 5)
     are 0 before and after, here and in :func:`remember`: what adds up by pair does not depend on the order of rows.
     """
     for x in range(rows.indptr[i], rows.indptr[i + 1]):
@@ -120,18 +131,20 @@ def meet(
 
 @nb.njit(cache=True, error_model="numpy")
 def remember(
-    i: int, rows: Exposed, contents: Contents, slot: Int64, heed: float, p: Any, claims: Claims, sums: Float
-) -> None:
+    i: int, rows: Exposed, contents: Contents, slot: Int64, heed: float, p: Any, claims: Claims, believed: Float,
+    sums: Float,
+) -> None:  # fmt: skip
     """Add the readings, sources and labels of a step to the parts of each claim that agent ``i`` was shown.
 
-    ``sums`` are of rows, reliability, labels, and shares of a verdict in labels.
+    ``sums`` are of showings, reliability, labels, shares of a verdict in labels, and beliefs at the showing.
     """
     for x in range(rows.indptr[i], rows.indptr[i + 1]):
         s = slot[x]
-        if s >= 0:
+        if s >= 0 and _counts(x, rows.indptr[i], rows):
             label = label_of(contents.verdict[x], contents.noted[x], heed, p)
             sums[s, 0] += 1.0
             sums[s, 1] += reliability_of(rows.credibility[x], p)
+            sums[s, 4] += believed[x]
             if not math.isnan(label) and p.verdict > 0.0:
                 sums[s, 2] += 1.0
                 sums[s, 3] += label / p.verdict
@@ -140,6 +153,7 @@ def remember(
         if s < 0 or sums[s, 0] == 0.0:
             continue
         n, labels = sums[s, 0], sums[s, 2]
+        claims.judged[s] = sums[s, 4] / n
         read, before = p.attention * n, claims.witnesses[s]
         claims.witnesses[s] = before + read
         more = independent(claims.witnesses[s], p.overlap) - independent(before, p.overlap)
@@ -165,4 +179,4 @@ def take_step(
         leak(i, rows.indptr[i + 1] > rows.indptr[i] or since >= DAY - 1e-9, before, since, p, out)
         meet(i, rows, contents, slot, out.log_odds, clock[i], heed[i], p, claims, believed, sums)
         persuade(i, rows, believed, p, out)
-        remember(i, rows, contents, slot, heed[i], p, claims, sums)
+        remember(i, rows, contents, slot, heed[i], p, claims, believed, sums)

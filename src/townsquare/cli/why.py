@@ -86,7 +86,7 @@ def _show_claims(beliefs: Sequence[ClaimBelief], words: str) -> None:
     ]  # fmt: skip
     if rows:
         columns = (str, "id", "believed", "times met", "truth", "text")
-        show("Claims, and how far they were believed at the first and the last meeting", rows, columns)
+        show("Claims, and how far they were believed before the first and after the last meeting", rows, columns)
         print(f"Why: townsquare why {words} --claim {rows[0][0]}")
 
 
@@ -106,12 +106,13 @@ def _show_claim(run: Run, agent: str, claim: int, *, as_json: bool) -> int:
     print(f"“{safe(belief.text)}” ({belief.truth})")
     print(f"Agent {number} met this claim {count(len(belief.steps), 'time')}. Belief before: {share(belief.prior)}.")
     before, rows = dict.fromkeys(PARTS, 0.0), []
-    for step, veracity, parts in zip(belief.steps, belief.veracity, belief.parts, strict=True):
+    for step, judged, veracity, parts in zip(belief.steps, belief.judged, belief.veracity, belief.parts, strict=True):
         changes = {name: parts[name] - before[name] for name in PARTS}
-        rows.append((step, share(veracity), *(changes[name] for name in PARTS), veracity))
+        rows.append((step, share(judged), share(veracity), *(changes[name] for name in PARTS), veracity))
         before = parts
     show(
-        "Belief after each meeting, and changes in log odds since the last one", rows, (str, "step", "believed"),
+        "Belief at each showing and after it, and changes in log odds since the last one, fading included", rows,
+        (str, "step", "believed", "after"),
         (digits(3, sign=True), "sources", "labels", "repetition", "log odds"),
     )  # fmt: skip
     total = belief.prior + sum(before.values())

@@ -13,6 +13,7 @@ import polars as pl
 from townsquare.analysis import statistics
 from townsquare.analysis.beliefs import last_stances, names
 from townsquare.analysis.contract import Reads, columns
+from townsquare.analysis.facts.contract import window_of
 from townsquare.analysis.groups import persons
 from townsquare.analysis.posts import roots
 from townsquare.core.frames import collected
@@ -20,7 +21,9 @@ from townsquare.core.words import listed, percent, significant
 
 GROUPS = {"all people": 1.0, "most exposed tenth": 0.1, "most exposed hundredth": 0.01}
 """Groups of people by their exposures to false posts in the baseline, and the proportion of people in each."""
-_WHO = dict(zip(GROUPS, ("all people", "the tenth most exposed to false posts", "the hundredth"), strict=True))
+_WHO = dict(
+    zip(GROUPS, ("all people", "the tenth most exposed to false posts", "the hundredth most exposed"), strict=True)
+)
 MOST_WITHOUT = 0.5
 """Proportion of people without an exposure to a false post above which the groups are reported."""
 TABLE = columns("arm:str proposition:str group:str people value low high seeds:int without")
@@ -42,8 +45,8 @@ def exposed_effects(runs: Mapping[tuple[str, int], Reads], baseline: str) -> pl.
         One row per arm other than the baseline, proposition and group of :data:`GROUPS`: ``arm``, ``proposition``,
         ``group``, ``people`` (mean number per seed), ``value`` (mean stance in the arm less that in the baseline) with
         ``low`` and ``high`` (95% t interval over seeds), ``seeds``, ``without`` (proportion of people without an
-        exposure to a false post in the baseline). Empty where half of the people or more see a false post, and where
-        nobody does.
+        exposure to a false post in the baseline). A group is left out where fewer people saw one. Empty where half of
+        the people or more see a false post, and where nobody does.
     """
     seeds = sorted(seed for arm, seed in runs if arm == baseline)
     rows, by_name = [], None
@@ -58,6 +61,8 @@ def exposed_effects(runs: Mapping[tuple[str, int], Reads], baseline: str) -> pl.
             both = start.join(collected(last_stances(runs[arm, seed])), on=["agent", "proposition"], suffix="_arm")
             for group, share in GROUPS.items():
                 people = seen.head(max(1, round(share * seen.height)))
+                if share < 1 and not people["n"].min():
+                    continue  # fewer people saw a false post
                 change = (
                     both.join(people, on="agent")
                     .group_by("proposition")
@@ -74,7 +79,7 @@ def exposed_effects(runs: Mapping[tuple[str, int], Reads], baseline: str) -> pl.
 
 def exposed_sentences(effects: pl.DataFrame, short: Mapping[str, str], statements: Mapping[str, str]) -> list[str]:
     """Say what the arm with the clearest effect on the most exposed tenth does to them; nothing without rows."""
-    rows = effects.filter(pl.col("group") == "most exposed tenth", pl.col("low").is_not_nan())
+    rows = effects.filter(pl.col("group") == "most exposed tenth", pl.col("high") > pl.col("low"))
     if not rows.height:
         return []
     half = (pl.col("high") - pl.col("low")) / 2
@@ -91,8 +96,9 @@ def exposed_sentences(effects: pl.DataFrame, short: Mapping[str, str], statement
 
 
 def _false_exposures(run: Reads) -> pl.DataFrame:
-    """Return the exposures of each person to injected false posts, most first: ``agent``, ``n``."""
+    """Return the exposures of each person to injected false posts after the warm-up, most first: ``agent``, ``n``."""
     false = roots(run).filter(pl.col("injected"), pl.col("veracity") == "false")["root"]
-    shown = run.lazy("exposures").filter(pl.col("root").is_in(false.implode())).group_by("agent").agg(n=pl.len())
+    of_false = pl.col("root").is_in(false.implode()) & (pl.col("step") >= window_of(run).first)
+    shown = run.lazy("exposures").filter(of_false).group_by("agent").agg(n=pl.len())
     frame = persons(run).join(collected(shown), on="agent", how="left").with_columns(pl.col("n").fill_null(0))
     return frame.sort(["n", "agent"], descending=[True, False])

@@ -193,7 +193,7 @@ class Run:
             frame = frame.with_columns(known)
         if "agent" in frame.columns and name != "agents":
             agents = self.table("agents", columns=["agent", "name"]).rename({"name": "text"})
-            named = agents.join(self.table("texts"), on="text").select("agent", agent_name="content")
+            named = agents.join(self.table("texts"), on="text").select("agent", agent_name="content").unique("agent")
             frame = frame.join(named, on="agent", how="left", maintain_order="left")
         is_named = "agent_name" in frame.columns and frame["agent_name"].null_count() < frame.height
         return frame if is_named else frame.drop("agent_name", strict=False)

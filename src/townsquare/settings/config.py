@@ -169,7 +169,7 @@ class LabelWeight(Section):
     """Weight of an exposure in belief updates by its label; the smallest of several weights applies."""
 
     false: Share = setting(
-        0.25, "weight with the verdict `false`; `log_odds` only distinguishes 0 (archived) from above 0"
+        0.25, "weight with the verdict `false`; `log_odds` and `credence` only distinguish 0 (no effect) from above 0"
     )
     noted: Share = setting(0.5, "weight with a community note; `log_odds`: likewise")
 

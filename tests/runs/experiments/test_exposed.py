@@ -12,7 +12,12 @@ import pytest
 import townsquare as ts
 from townsquare.experiments.exposed import GROUPS, exposed_effects, exposed_sentences
 
-SETTINGS = {"moderation.strategy": "desk", "moderation.caught": 1.0, "moderation.delay_median": 0.5}
+SETTINGS = {
+    "time.warm_up_hours": 0,
+    "moderation.strategy": "desk",
+    "moderation.caught": 1.0,
+    "moderation.delay_median": 0.5,
+}
 
 
 @pytest.fixture(scope="module")
@@ -20,7 +25,7 @@ def runs(tmp_path_factory: pytest.TempPathFactory) -> dict[tuple[str, int], ts.R
     folder = tmp_path_factory.mktemp("exposed")
     return {
         (arm, seed): ts.run(
-            "marlow-bay", seed=seed, agents=300, steps=40, out=folder / f"{arm}{seed}",
+            "marlow-bay", seed=seed, agents=300, steps=60, out=folder / f"{arm}{seed}",
             settings={**SETTINGS, "moderation.response": arm},
         )
         for arm in ("none", "takedown")
@@ -39,7 +44,7 @@ def test_the_most_exposed_are_those_of_the_baseline(runs: dict[tuple[str, int], 
         people = sorted(seen, key=lambda agent: (-seen[agent], agent))[:30]
         last = [
             {agent: stance for step, agent, proposition, stance in run.table("beliefs").select(
-                "step", "agent", "proposition", "stance").iter_rows() if step == 40 and proposition == 0}
+                "step", "agent", "proposition", "stance").iter_rows() if step == 60 and proposition == 0}
             for run in (arm, base)
         ]  # fmt: skip
         changes.append(mean(last[0][agent] - last[1][agent] for agent in people))

@@ -21,7 +21,6 @@ from townsquare.models import usage
 from townsquare.record.postgresql.address import address_in
 from townsquare.scenario.load import load_scenario
 from townsquare.scenario.population.question_bank import bundled_bank
-from townsquare.scenario.population.sample import sample_people
 from townsquare.scenario.population.survey import personas_from_survey
 from townsquare.scenario.population.survey_mapping import read_mapping
 from townsquare.scenario.settings import resolve_for
@@ -289,13 +288,3 @@ def test_row_18_a_column_of_ones_own_says_what_to_do(tmp_path: Path) -> None:
     assert error.got == "'political'"
     assert "'type'" in error.do
     assert "rename" in error.do
-
-
-def test_row_18_margins_need_a_value_for_everyone(tmp_path: Path) -> None:
-    people = [{"id": str(k), "text": "A person.", "labels": {"gender": "Male"} if k > 3 else {}} for k in range(9)]
-    file = written(tmp_path / "p.jsonl", "\n".join(json.dumps(one) for one in people))
-    settings = resolve({"population": {"file": str(file), "margins": {"gender": {"Male": 1.0}}}}).config.population
-    error = error_of(lambda: sample_people(0, 5, settings, (), 1), DataError)
-    assert "4 personas that have no gender" in error.got
-    assert "for everyone" in error.allowed
-    assert "fill gender in" in error.do

@@ -253,3 +253,27 @@ def test_neither_the_order_of_rows_nor_steps_without_rows_change_what_is_believe
         for name in ("veracity", "source", "verdict", "repetition"):
             assert getattr(first, name) == pytest.approx(getattr(second, name), abs=1e-12)
         assert other.stance[0, 0] == pytest.approx(one.stance[0, 0], abs=1e-12)
+
+
+def test_a_post_with_several_stances_is_one_showing() -> None:
+    one = {"claim": 7, "plausibility": 0.6, "credibility": 0.5, "stance": 0.5, "verdict": int(Verdict.FALSE)}
+    params = per_agent(Params(), 1)
+    state = RULE.init(np.zeros((1, 2)), np.full((1, 2), 0.5), params)
+    assert RULE.veracities is not None
+    alone = RULE.veracities(taken(state, params, inputs_of([one], p=2))[0], params)
+    rows = inputs_of([one, {**one, "proposition": 1}], p=2)
+    both = BeliefInputs(0, rows.exposures._replace(post=np.zeros(2, np.int32)), rows.own, contents=rows.contents)
+    twice = RULE.veracities(taken(state, params, both)[0], params)
+    assert [column.tolist() for column in alone] == [column.tolist() for column in twice]
+
+
+def test_a_label_counts_in_full_while_it_stands_beside_the_claim() -> None:
+    state, params = start(*[0.0] * 400)
+    rows = [{"agent": i, "claim": 7, "plausibility": 0.6, "stance": 0.5, "verdict": int(Verdict.FALSE)}
+            for i in range(400)]  # fmt: skip
+    assert RULE.veracities is not None
+    met = RULE.veracities(taken(state, params, inputs_of(rows, 400))[0], params)
+    heed = met.judged < -1
+    assert heed.mean() == pytest.approx(Params().heed_false, abs=0.07)
+    assert met.judged[heed] == pytest.approx(math.log(1.5) - 3)
+    assert (met.veracity[heed] > met.judged[heed] + 2).all()  # memory keeps a twentieth of one showing

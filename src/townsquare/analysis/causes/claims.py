@@ -34,8 +34,10 @@ class ClaimBelief:
         Log odds at the first meeting.
     steps : tuple of int
         Steps of meetings, ascending.
+    judged : tuple of float
+        Log odds of the claim at each of them, with the label beside it.
     veracity : tuple of float
-        Log odds of the claim after each of them: the sum of the prior and the parts.
+        Log odds of the claim in memory after each of them: the sum of the prior and the parts.
     parts : tuple of dict
         Part -> log odds, after each of them.
     """
@@ -45,6 +47,7 @@ class ClaimBelief:
     truth: str
     prior: float
     steps: tuple[int, ...]
+    judged: tuple[float, ...]
     veracity: tuple[float, ...]
     parts: tuple[dict[str, float], ...]
 
@@ -71,16 +74,21 @@ def holds_claims(run: Reads) -> bool:
 
 
 def truth_of_claims(run: Reads) -> pl.DataFrame:
-    """Return ``claim`` (row of texts) and ``truth`` (a word) of every injected post, each claim once."""
+    """Return ``claim`` (row of texts) and ``truth`` (a word) of injected posts, each claim once.
+
+    A text that posts of different truth share is ``unknown``.
+    """
     injected = run.table("posts").filter(pl.col("kind") == PostKind.INJECTED)
     words = [word_of(Veracity, code) for code in injected["veracity"].to_list()]
     named = injected.select(claim="text").with_columns(truth=pl.Series(words, dtype=pl.String))
-    return named.unique("claim", keep="first", maintain_order=True)
+    same = pl.col("truth").n_unique() == 1
+    truth = pl.when(same).then(pl.col("truth").first()).otherwise(pl.lit("unknown"))
+    return named.group_by("claim", maintain_order=True).agg(truth)
 
 
 def last_beliefs(run: Reads) -> pl.DataFrame:
-    """Return what people believe of each claim they met, after the last meeting: ``agent``, ``claim``, ``veracity``."""
-    last = run.lazy("veracities").group_by("agent", "claim").agg(pl.col("veracity").sort_by("step").last())
+    """Return what people believed of each claim at its last showing: ``agent``, ``claim``, ``step``, ``judged``."""
+    last = run.lazy("veracities").group_by("agent", "claim").agg(pl.col("step", "judged").sort_by("step").last())
     return collected(last)
 
 
@@ -95,7 +103,7 @@ def claims_of(run: Reads, agent: int) -> tuple[ClaimBelief, ...]:
     for (claim,), rows in met.group_by("claim", maintain_order=True):
         parts = tuple(rows.select(PARTS).iter_rows(named=True))
         prior = rows["veracity"][0] - sum(parts[0].values())
-        steps, veracity = (tuple(rows[name].to_list()) for name in ("step", "veracity"))
+        steps, judged, veracity = (tuple(rows[name].to_list()) for name in ("step", "judged", "veracity"))
         truth = rows["truth"][0] or "unknown"
-        beliefs.append(ClaimBelief(int(str(claim)), texts.get(claim, ""), truth, prior, steps, veracity, parts))
+        beliefs.append(ClaimBelief(int(str(claim)), texts.get(claim, ""), truth, prior, steps, judged, veracity, parts))
     return tuple(sorted(beliefs, key=lambda belief: -abs(belief.change)))
