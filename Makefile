@@ -23,9 +23,9 @@ $(DEV): pyproject.toml requirements.lock requirements-dev.lock scripts/setup.sh
 
 setup: $(DEV) ## create .venv with all that development needs (PYTHON=... chooses the interpreter)
 
-run: $(READY) ## compare four moderation strategies and print the answer (ARGS="--seeds 10" passes options)
-	@$(BIN)/townsquare compare health-rumor --vary moderation.strategy=none,community,third_party,hybrid --brief \
-		$(if $(findstring --seeds,$(ARGS)),,--seeds 5) $(ARGS)
+run: $(READY) ## compare labels, notes and takedowns with no moderation, and print the answer (ARGS="--seeds 10" passes options)
+	@$(BIN)/townsquare compare health-rumor --vary moderation.response=none,label,note,takedown --brief \
+		$(if $(findstring --seeds,$(ARGS)),,--seeds 3) $(ARGS)
 
 findings: $(DEV) ## write the findings quoted in README.md anew, from the comparison of `make run`
 	$(BIN)/python scripts/findings.py $(ARGS)

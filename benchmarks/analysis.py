@@ -23,7 +23,7 @@ def main() -> None:
     agents, steps = (int(word) for word in sys.argv[1:3]) if len(sys.argv) > 2 else (2_000, 23)
     settings = resolve(
         {
-            "scenario": "health-rumor",
+            "scenario": "health-rumor@1",
             "agents": agents,
             "steps": steps,
             "feed": {"comments": 0},

@@ -39,7 +39,7 @@ def main() -> None:
     options.add_argument("--steps", type=int, default=4)
     options.add_argument("--postgresql", default="", metavar="URL")
     given = options.parse_args()
-    settings = ts.resolve_for("health-rumor", None, agents=given.agents, steps=given.steps)
+    settings = ts.resolve_for("health-rumor@1", None, agents=given.agents, steps=given.steps)
     print(f"load average at the start: {os.getloadavg()[0]:.1f}", flush=True)
     run = ts.simulate(settings)
     steps = list(batches(run))

@@ -69,7 +69,7 @@ def measure(limits: Sequence[int], agents: int, steps: int, sets: Sequence[str] 
         urls = [stack.enter_context(server(LATENCY, *each)) for each in options]
         given = ["policy=llm", "model=server/m", f"model.base_url=[{','.join(urls)}]", *sets]
         given.append(f"serving.limits=[{','.join(map(str, limits))}]")
-        command = [sys.executable, "-m", "townsquare", "run", "health-rumor", "--quiet", "--agents", str(agents)]
+        command = [sys.executable, "-m", "townsquare", "run", "health-rumor@1", "--quiet", "--agents", str(agents)]
         command += [
             "--steps",
             str(steps),

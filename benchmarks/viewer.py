@@ -76,7 +76,7 @@ def main() -> None:
     """Record, open, slide, and print."""
     agents = int(sys.argv[1])
     with tempfile.TemporaryDirectory() as folder, sync_playwright() as started:
-        ts.simulate(ts.resolve_for("health-rumor", agents=agents, steps=STEPS, seed=1), Path(folder) / "run")
+        ts.simulate(ts.resolve_for("health-rumor@1", agents=agents, steps=STEPS, seed=1), Path(folder) / "run")
         browser = started.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
         with serving(folder) as url:
             paint, chart = opened(browser, url)

@@ -2,7 +2,7 @@
 
     python scripts/findings.py [FOLDER] [--check]
 
-FOLDER holds the comparison of four moderation strategies with five seeds; without it, the comparison is run in a new
+FOLDER holds the comparison of four responses of moderation with three seeds; without it, the comparison is run in a new
 folder. ``--check`` writes nothing and exits with 1 if a text would change.
 """
 
@@ -21,14 +21,14 @@ from townsquare.experiments.comparison import compare
 from townsquare.experiments.manifest import Experiment
 
 README = Path(__file__).resolve().parents[1] / "README.md"
-STRATEGIES = ("none", "community", "third_party", "hybrid")
-SEEDS = 5
-OUTCOMES = {"reach_false_mean": "reach of a false post", "reach_true_mean": "reach of a true post"}
+RESPONSES = ("none", "label", "note", "takedown")
+SEEDS = 3
+OUTCOMES = {"reach_false_mean": "reach of a false post", "belief_in_false_claims": "belief in false claims"}
 
 
 def flagship(folder: Path) -> Experiment:
     """Run or complete the comparison in a folder."""
-    return compare([{"scenario": "health-rumor"}], {"moderation.strategy": STRATEGIES}, SEEDS, folder)
+    return compare([{"scenario": "health-rumor"}], {"moderation.response": RESPONSES}, SEEDS, folder)
 
 
 def findings(experiment: Experiment) -> dict[str, str]:
@@ -57,12 +57,12 @@ def findings(experiment: Experiment) -> dict[str, str]:
         for heading in (f"{title}, agents={name} mean", f"paired difference from {made.baseline}={name} effect")
     ]
     shown = table(
-        "", [{"arm": made.baseline} | base | blank, *cells], (str, "strategy=arm", *columns), words=("strategy",)
+        "", [{"arm": made.baseline} | base | blank, *cells], (str, "response=arm", *columns), words=("response",)
     )
     doubts = [f"- {sentence}" for sentence in made.cautions]
     return {
         "answer": "\n".join(f"- {sentence}" for sentence in made.sentences),
-        "strategies": as_markdown(shown),
+        "responses": as_markdown(shown),
         "cautions": "\n".join(doubts),
     }
 

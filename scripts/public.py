@@ -22,7 +22,7 @@ from townsquare.experiments.answer import amount, answer
 from townsquare.experiments.manifest import Experiment
 
 PAGE = Path(__file__).resolve().parents[1] / "docs" / "public.md"
-SCENARIO = "marlow-bay"
+SCENARIO = "health-rumor"
 LARGE = {"agents": 20_000, "sources.reliable.count": 40, "sources.low_credibility.count": 80}
 RANKERS = ["affinity", "recent", "engagement", "bridging"]
 RESPONSES = ["none", "label", "note", "takedown", "downrank"]
@@ -65,9 +65,7 @@ def main() -> None:
     asked = parser.parse_args()
     few, out = asked.ablation_seeds, asked.out
     rankers = _compare(out / "rankers", asked.seeds, {"feed.ranker": RANKERS})
-    responses = _compare(
-        out / "responses", asked.seeds, {"moderation.response": RESPONSES}, {"moderation.strategy": "desk"}
-    )
+    responses = _compare(out / "responses", asked.seeds, {"moderation.response": RESPONSES})
     large = _compare(out / "large", asked.large, {}, LARGE)
     changed = {name: _compare(out / f"ablation-{n}", few, {}, to) for n, (name, to) in enumerate(ABLATIONS.items())}
     quarters = _compare(out / "quarters", few, {}, QUARTERS)
@@ -97,7 +95,7 @@ def main() -> None:
 
 _INTRODUCTION = """# The public of Marlow Bay
 
-Written by `make public`, which runs the scenario `marlow-bay` some 150 times (half an hour on two processors).
+Written by `make public`, which runs the scenario `health-rumor` some 150 times (half an hour on two processors).
 [Realism](realism.md) says what each fact is, where its interval comes from, and which facts no default was set from.
 """
 _RESPONSES = """The desk rules on the same posts after the same delays in every arm; what follows a ruling differs.

@@ -48,9 +48,9 @@ WIDTH = 1280
 
 def record(folder: Path) -> None:
     """What the pictures show: a comparison of two arms, a run under argument records, a debate."""
-    layers, _ = layers_for("health-rumor", agents=300, steps=20)
+    layers, _ = layers_for("health-rumor@1", agents=300, steps=20)
     compare(layers, {"moderation.strategy": list(ARMS)}, [1], folder / "moderation")
-    ts.simulate(ts.resolve_for("health-rumor", agents=120, steps=8, seed=1, sets=RECORDS), folder / "records")
+    ts.simulate(ts.resolve_for("health-rumor@1", agents=120, steps=8, seed=1, sets=RECORDS), folder / "records")
     hold_debates(layers_for_debates("compulsory-voting", (), trials=1, seed=1), arms_of({}), folder / "debate", 1)
 
 

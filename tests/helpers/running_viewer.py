@@ -26,7 +26,7 @@ VIEWS = ("overview", "network", "agents", "agent/7?step=2", "posts", "post/1")
 
 def record(folder: Path, agents: int = 200, steps: int = 4, **more: Any) -> Path:
     """A recorded run of the bundled rumor."""
-    ts.simulate(ts.resolve_for("health-rumor", agents=agents, steps=steps, seed=3, sets=more), folder)
+    ts.simulate(ts.resolve_for("health-rumor@1", agents=agents, steps=steps, seed=3, sets=more), folder)
     return folder
 
 

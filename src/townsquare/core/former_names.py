@@ -6,7 +6,7 @@ import warnings
 from collections.abc import Mapping
 
 FORMER_NAMES: Mapping[str, Mapping[str, str]] = {
-    "scenario": {"health-rumour": "health-rumor", "made": "synthetic"},
+    "scenario": {"health-rumour": "health-rumor@1", "made": "synthetic"},
     "measure": {"exposures_false_labelled": "exposures_false_labeled", "true_labelled": "true_labeled"},
 }
 """Kind -> former name -> current name."""

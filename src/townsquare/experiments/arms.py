@@ -23,8 +23,20 @@ STRATEGIES = {
     "community": "community notes",
     "third_party": "fact-checking",
     "hybrid": "notes and fact-checking",
+    "desk": "a fact-checking desk",
 }
 """Bundled strategies of moderation in words."""
+
+RESPONSES = {
+    "none": "no moderation",
+    "label": "labels",
+    "note": "notes",
+    "takedown": "takedowns",
+    "downrank": "downranking",
+}
+"""What follows a ruling of the fact-checking desk, in words."""
+
+_WORDS = {"moderation.strategy": STRATEGIES, "moderation.response": RESPONSES}
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,8 +115,7 @@ def labels(arms: Sequence[Arm]) -> dict[str, str]:
 
 def _in_words(key: str, value: Any) -> str:
     if isinstance(value, str) and value:
-        moderates = key == "moderation.strategy" or (key == "moderation.response" and value == "none")
-        return STRATEGIES.get(value, value) if moderates else value
+        return _WORDS.get(key, {}).get(value, value)
     return f"{key.rpartition('.')[2]}={shown(value)}"
 
 

@@ -16,7 +16,7 @@ from townsquare.analysis.posts import roots
 from townsquare.core.enums import AgentKind
 from townsquare.core.words import count, number, percent, printable
 from townsquare.experiments.answer import Answer, mover_lines, title_of
-from townsquare.experiments.arms import STRATEGIES
+from townsquare.experiments.arms import RESPONSES, STRATEGIES
 from townsquare.experiments.cautions import misleading, of_moderation, warnings
 
 
@@ -46,6 +46,8 @@ def _happened(run: Reads, outcome: Mapping[str, float]) -> list[str]:
     """Return what was run, engagement, moderation, belief change."""
     people = run.table("agents").filter(pl.col("kind") == AgentKind.PERSON).height
     words = STRATEGIES.get(strategy(run), strategy(run))
+    if strategy(run) == "desk":
+        words = f"{RESPONSES[setting(run, 'moderation', 'response')]} by {words}"
     how = f"with {words}"
     who, steps = count(people, "simulated person", "simulated people"), count(max(run.last_step, 0), "step")
     sentences = [f"{who[0].upper()}{who[1:]} read, posted and reacted over {steps}, {how}.", _injected(run)]

@@ -3,7 +3,7 @@
 The figures are upper ends: every feed full and every post with its comments, from the first step on. Runs start with
 few posts, so short ones need less: measured ones needed 40 to 75% of the disk and of the memory that is said here.
 
-Bytes were measured on runs of ``health-rumor`` with the statistical policy, two propositions and hybrid moderation:
+Bytes were measured on runs of ``health-rumor@1`` with the statistical policy, two propositions and hybrid moderation:
 packed, of 300 agents over 20 and 100 steps; in Parquet and in memory, of 3,000 agents over 10 steps, 30,000 over 6 and
 12, 100,000 over 4, and 300,000 over 4 (x86-64, Python 3.11). Other policies, and rules that keep argument records,
 differ.

@@ -57,7 +57,7 @@ def load_scenario(name_or_path: str | Path) -> Scenario:
         A bundled name; ``synthetic`` or ``synthetic:500`` (see :func:`synthetic_scenario`); a folder with
         ``scenario.yaml``; a YAML file; a CSV or JSONL of posts. A bundled name has precedence over a folder of that
         name: write ``./name`` for the folder. The former names ``health-rumour`` and ``made:500`` give
-        ``health-rumor`` and ``synthetic:500`` with the texts and the digest of earlier versions.
+        ``health-rumor@1`` and ``synthetic:500`` with the texts and the digest of earlier versions.
 
     Raises
     ------
@@ -76,7 +76,7 @@ def load_scenario(name_or_path: str | Path) -> Scenario:
     if name == "synthetic":
         return _load_synthetic(asked)
     if asked in _bundled_names():
-        return read_scenario_folder(bundled_folder() / "scenarios" / asked, f"bundled:{asked}")
+        return read_scenario_yaml(_bundled_names()[asked], f"bundled:{asked}", asked)
     path = Path(asked)
     if asked and files.is_folder(path):
         return read_scenario_folder(path, asked)
@@ -112,15 +112,17 @@ def _load_synthetic(asked: str) -> Scenario:
     return synthetic_scenario(posts=int(posts) if colon else SYNTHETIC_POSTS)
 
 
-def _bundled_names() -> list[str]:
-    return sorted(file.parent.name for file in (bundled_folder() / "scenarios").glob(f"*/{SCENARIO_FILE}"))
+def _bundled_names() -> dict[str, Path]:
+    """Return the YAML file of each name; ``scenario@1.yaml`` in the folder ``name`` is ``name@1``, an earlier form."""
+    found = (bundled_folder() / "scenarios").glob("*/scenario*.yaml")
+    return {path.parent.name + path.stem.removeprefix("scenario"): path for path in sorted(found)}
 
 
 def list_scenarios() -> list[ScenarioLine]:
     """Return the bundled scenarios, by name.
 
     >>> [line.name for line in list_scenarios()]
-    ['compulsory-voting', 'health-rumor', 'marlow-bay']
+    ['compulsory-voting', 'health-rumor', 'health-rumor@1']
     """
     loaded = [load_scenario(name) for name in _bundled_names()]
     return [ScenarioLine(item.name, item.title, len(item.posts), len(item.propositions)) for item in loaded]

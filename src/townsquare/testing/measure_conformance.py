@@ -26,7 +26,7 @@ _KEY = re.compile(r"[A-Za-z0-9-]+")
 @cache
 def runs_to_measure() -> tuple[Run, Run]:
     """Return a run in which much happens, and one in which nobody does anything and nothing is injected."""
-    busy = {"scenario": "health-rumor", "agents": 24, "steps": 4, "moderation": {"strategy": "hybrid"}}
+    busy = {"scenario": "health-rumor@1", "agents": 24, "steps": 4, "moderation": {"strategy": "hybrid"}}
     idle = {"agents": 5, "steps": 1, "policy": {"name": "silent"}, "injection": {"posts_per_step": 0}}
     runs = [simulate(resolve_with_scenario({**busy, **more})) for more in ({}, idle)]
     return runs[0], runs[1]

@@ -143,7 +143,7 @@ def test_steps_that_networks_are_measured_at() -> None:
 
 def test_the_command_writes_tables(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     folder = tmp_path / "run"
-    assert main(["run", "health-rumor", "--agents", "40", "--steps", "3", "--out", str(folder), "--quiet"]) == 0
+    assert main(["run", "health-rumor@1", "--agents", "40", "--steps", "3", "--out", str(folder), "--quiet"]) == 0
     capsys.readouterr()
     assert main(["analyze", str(folder), "--only", "engagement_gaps,cascades"]) == 0
     assert "cascades" in capsys.readouterr().out

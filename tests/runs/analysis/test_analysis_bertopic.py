@@ -42,6 +42,6 @@ def test_few_texts_have_no_topics() -> None:
 
 
 def test_a_run_by_it() -> None:
-    run = simulate(resolve_for("health-rumor", None, [], agents=100, steps=6))
+    run = simulate(resolve_for("health-rumor@1", None, [], agents=100, steps=6))
     frame = topics(run, find=bertopic_topics)
     assert set(frame["source"]) <= {"given", "found"}

@@ -125,7 +125,7 @@ def test_what_cannot_be_told_is_refused() -> None:
 
 def test_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     folder = tmp_path / "run"
-    ts.simulate(ts.resolve_for("health-rumor", agents=20, steps=2, seed=1), folder)
+    ts.simulate(ts.resolve_for("health-rumor@1", agents=20, steps=2, seed=1), folder)
     assert main(["attribute", str(folder), "--by", "veracity"]) == 0
     said = capsys.readouterr().out
     assert "recorded change" in said

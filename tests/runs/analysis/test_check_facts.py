@@ -32,7 +32,7 @@ OWN = """facts:
 @pytest.fixture(scope="module")
 def run(tmp_path_factory: pytest.TempPathFactory) -> Run:
     return ts.run(
-        "health-rumor", agents=80, steps=72, seed=1, settings=HOURLY, out=tmp_path_factory.mktemp("runs") / "one"
+        "health-rumor@1", agents=80, steps=72, seed=1, settings=HOURLY, out=tmp_path_factory.mktemp("runs") / "one"
     )
 
 
@@ -41,7 +41,7 @@ def compared(tmp_path_factory: pytest.TempPathFactory) -> ts.Experiment:
     out = tmp_path_factory.mktemp("runs") / "arms"
     arms = {"moderation.strategy": ["community", "none"], "feed.ranker": ["recent", "engagement"]}
     return ts.compare(
-        "health-rumor", vary=arms, seeds=2, agents=60, steps=60, settings={"time.step_minutes": 60}, workers=1, out=out
+        "health-rumor@1", vary=arms, seeds=2, agents=60, steps=60, settings={"time.step_minutes": 60}, workers=1, out=out
     )
 
 
@@ -96,7 +96,7 @@ def test_random_posts_are_put_to_random_people(run: Run) -> None:
     assert facts.keys() == set(OF_A_SITTING)
     assert 0 < facts["silent_in_a_sitting"].value < 1
     assert ts.check_facts(run) == ts.check_facts(ts.Run.open(run.folder or ""))
-    in_memory = ts.run("health-rumor", agents=80, steps=72, seed=1, settings=HOURLY)
+    in_memory = ts.run("health-rumor@1", agents=80, steps=72, seed=1, settings=HOURLY)
     assert ts.check_facts(in_memory) == ts.check_facts(run)
 
 
@@ -104,7 +104,7 @@ def test_without_posts_of_known_truth_there_is_no_sitting() -> None:
     report = ts.check_facts(ts.run("compulsory-voting", agents=20, steps=2))
     reasons = {one.reason for one in report.checks if one.fact.measure in OF_A_SITTING}
     assert reasons == {"too few false posts in the scenario: 0, and 12 are needed"}
-    asked = ts.run("health-rumor", agents=4, steps=1, settings={"policy": "llm", "model.name": "fake"})
+    asked = ts.run("health-rumor@1", agents=4, steps=1, settings={"policy": "llm", "model.name": "fake"})
     (reason,) = {one.reason for one in ts.check_facts(asked).checks if one.fact.measure in OF_A_SITTING}
     assert "language model" in reason
 
@@ -150,7 +150,7 @@ def test_the_report_has_the_answer_where_steps_have_a_length(run: Run, capsys: p
     assert says in page
     assert page.count('id="facts"') == 1
     check_section("facts", fact_section)
-    unset = ts.run("health-rumor", agents=20, steps=3, seed=1)
+    unset = ts.run("health-rumor@1", agents=20, steps=3, seed=1)
     assert fact_section(unset) is None
     assert not any("Published facts" in line for line in answer_run(unset, ts.outcomes(unset)).lines)
 

@@ -22,7 +22,7 @@ def flags(run: Any) -> set[str]:
 
 
 def test_a_bundled_run_is_flagged_for_nothing() -> None:
-    run = ts.simulate(ts.resolve_for("health-rumor", agents=60, steps=8, seed=3))
+    run = ts.simulate(ts.resolve_for("health-rumor@1", agents=60, steps=8, seed=3))
     found = rule_health(run)
     assert set(found["check"]) == set(CHECKS)
     assert flags(run) == set()
@@ -54,7 +54,7 @@ def test_flips_are_flagged() -> None:
 def test_report_and_inspect_say_it(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     folder = tmp_path / "run"
     beliefs = {"rule": "exposure-bounded", "pull": 0.005, "trust_rate": 1.0}
-    run = ts.simulate(ts.resolve_for("health-rumor", agents=20, steps=8, seed=1, sets={"beliefs": beliefs}), folder)
+    run = ts.simulate(ts.resolve_for("health-rumor@1", agents=20, steps=8, seed=1, sets={"beliefs": beliefs}), folder)
     assert "trust is saturated" in write_report(run, tmp_path / "report.html").read_text(encoding="utf-8")
     assert main(["inspect", str(folder)]) == 0
     assert "FLAGGED trust_saturated" in capsys.readouterr().out

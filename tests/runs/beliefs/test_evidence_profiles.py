@@ -34,9 +34,9 @@ def file(tmp_path: Path) -> Path:
 
 
 def ran(file: Path, **beliefs: Any) -> Run:
-    base = {"scenario": "health-rumor", "steps": 4, "growth": {"max_per_step": 3}}
+    base = {"scenario": "health-rumor@1", "steps": 4, "growth": {"max_per_step": 3}}
     settings = settings_of(base, {"beliefs": {"rule": "log_odds", "profiles": str(file), **beliefs}})
-    return run_of(settings, load_scenario("health-rumor"))
+    return run_of(settings, load_scenario("health-rumor@1"))
 
 
 @pytest.mark.parametrize("start", ["stated", "records"])
@@ -84,7 +84,7 @@ def test_equal_profiles_for_all_are_the_plain_settings(tmp_path: Path) -> None:
 
 def test_what_the_file_says_belongs_to_the_run(file: Path, tmp_path: Path) -> None:
     layer = {
-        "scenario": "health-rumor",
+        "scenario": "health-rumor@1",
         "agents": 30,
         "steps": 2,
         "beliefs": {"rule": "log_odds", "profiles": str(file)},

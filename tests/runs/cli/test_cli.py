@@ -154,9 +154,9 @@ def test_one_seed_has_no_interval_and_a_failed_run_is_exit_1(
 
 def test_listings(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["scenarios"]) == 0
-    assert "health-rumor" in capsys.readouterr().out
+    assert "health-rumor@1" in capsys.readouterr().out
     assert main(["scenarios", "--json"]) == 0
-    assert "health-rumor" in {line["name"] for line in json.loads(capsys.readouterr().out)}
+    assert "health-rumor@1" in {line["name"] for line in json.loads(capsys.readouterr().out)}
     assert main(["schema"]) == 0
     assert json.loads(capsys.readouterr().out)["title"] == "Townsquare settings"
     assert main(["schema", "--markdown"]) == 0

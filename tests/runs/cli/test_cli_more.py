@@ -212,7 +212,7 @@ def test_the_doctor_finds_this_installation_whole(capsys: Capture) -> None:
 
 
 def test_the_doctor_knows_what_a_run_needs(capsys: Capture) -> None:
-    facts = told(capsys, "doctor", "health-rumor", "--agents", "1000", "--steps", "10")
+    facts = told(capsys, "doctor", "health-rumor@1", "--agents", "1000", "--steps", "10")
     assert facts["planned"]["exposures"] >= 1000 * 10 * 25
     assert any(one["what"] == "memory for the run" for one in facts["findings"])
     facts = told(capsys, "doctor", "--agents", "200000000", "--steps", "1000", code=1)
@@ -253,9 +253,9 @@ def test_findings_without_a_fault_ask_for_nothing(tmp_path: Path) -> None:
 @pytest.mark.parametrize("parquet_above", [0, 10_000_000])
 def test_estimates_are_upper_ends_of_what_a_run_takes(parquet_above: int) -> None:
     sets = [f"record.parquet_above={parquet_above}"]
-    settings = resolve_for("health-rumor", None, sets, agents=400, steps=12)
-    size = planned_size(settings.config, load_scenario("health-rumor"))
-    words = ["run", "health-rumor", "--agents", "400", "--steps", "12", "--set", *sets, "--out", "run", "--quiet"]
+    settings = resolve_for("health-rumor@1", None, sets, agents=400, steps=12)
+    size = planned_size(settings.config, load_scenario("health-rumor@1"))
+    words = ["run", "health-rumor@1", "--agents", "400", "--steps", "12", "--set", *sets, "--out", "run", "--quiet"]
     assert main(words) == 0
     run = Run.open(Path("run"))
     taken = sum(path.stat().st_size for path in Path("run").rglob("*") if path.is_file())

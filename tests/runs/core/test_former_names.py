@@ -19,7 +19,7 @@ EARLIER_DIGESTS = {
 }
 
 
-@pytest.mark.parametrize(("name", "now"), [("health-rumour", "health-rumor"), ("made:60", "synthetic:60")])
+@pytest.mark.parametrize(("name", "now"), [("health-rumour", "health-rumor@1"), ("made:60", "synthetic:60")])
 def test_the_former_scenario_name_gives_the_scenario_as_earlier_runs_recorded_it(name: str, now: str) -> None:
     with pytest.warns(FormerName, match="is now called"):
         former = ts.load_scenario(name)
@@ -35,7 +35,7 @@ def test_a_run_under_the_former_name_has_the_same_content() -> None:
     small = ["agents=20", "steps=2"]
     with pytest.warns(FormerName):
         former = ts.simulate(ts.resolve_for("health-rumour", seed=3, sets=small))
-    assert former.content_hash == ts.simulate(ts.resolve_for("health-rumor", seed=3, sets=small)).content_hash
+    assert former.content_hash == ts.simulate(ts.resolve_for("health-rumor@1", seed=3, sets=small)).content_hash
 
 
 def test_the_command_line_notes_a_former_name_on_stderr(
@@ -44,7 +44,7 @@ def test_the_command_line_notes_a_former_name_on_stderr(
     monkeypatch.chdir(tmp_path)
     assert main(["run", "health-rumour", "--agents", "12", "--steps", "1", "--out", "out", "--json"]) == 0
     printed = capsys.readouterr()
-    assert printed.err.count("note: scenario 'health-rumour' is now called 'health-rumor'") == 1
+    assert printed.err.count("note: scenario 'health-rumour' is now called 'health-rumor@1'") == 1
     assert json.loads(printed.out.splitlines()[-1])
 
 

@@ -31,7 +31,7 @@ LABELS = {"community": "Community notes", "third_party": "Fact-checking", "hybri
 
 @pytest.fixture(scope="module")
 def experiment(tmp_path_factory: pytest.TempPathFactory) -> Experiment:
-    layers = [{"scenario": "health-rumor", "agents": 40, "steps": 6}]
+    layers = [{"scenario": "health-rumor@1", "agents": 40, "steps": 6}]
     folder = tmp_path_factory.mktemp("answer") / "runs"
     return compare(layers, {"moderation.strategy": ARMS}, SEEDS, folder, workers=1)
 

@@ -32,7 +32,7 @@ def failed(findings: list[Any]) -> list[str]:
 
 @pytest.fixture
 def run_folder(tmp_path: Path) -> Path:
-    ts.simulate(ts.resolve_for("health-rumor", agents=15, steps=2, seed=1), tmp_path / "run")
+    ts.simulate(ts.resolve_for("health-rumor@1", agents=15, steps=2, seed=1), tmp_path / "run")
     return tmp_path / "run"
 
 
@@ -60,7 +60,7 @@ def test_a_run_that_was_changed_or_is_gone_is_found(run_folder: Path, tmp_path: 
     made = freeze(recorded(run_folder, tmp_path))
     shutil.rmtree(run_folder)
     assert failed(check(made, tmp_path, sample=0)) == ["run alone, seed 1"]
-    ts.simulate(ts.resolve_for("health-rumor", agents=16, steps=2, seed=1), run_folder)
+    ts.simulate(ts.resolve_for("health-rumor@1", agents=16, steps=2, seed=1), run_folder)
     assert failed(check(made, tmp_path, sample=0)) == ["run alone, seed 1"]
 
 
@@ -128,7 +128,7 @@ def test_the_commands(run_folder: Path, tmp_path: Path, capsys: pytest.CaptureFi
     assert main(["verify", str(out), "--digest", "0" * 64, "--sample", "0", "--json"]) == 1
     assert json.loads(capsys.readouterr().out)["findings"][0]["state"] == "FAILED"
     plan = tmp_path / "plan.json"
-    given = ["health-rumor", "--vary", "moderation.strategy=none,hybrid", "--seeds", "2", "--steps", "3"]
+    given = ["health-rumor@1", "--vary", "moderation.strategy=none,hybrid", "--seeds", "2", "--steps", "3"]
     assert main(["bundle", *given, "--out", str(plan)]) == 0
     assert "preregistration" in capsys.readouterr().out
     assert len(Bundle.load(plan).entries) == 4

@@ -31,7 +31,7 @@ from townsquare.settings.resolve import resolve
 RULES = registry.names("beliefs")
 EXPOSED = ["exposure", "exposure-bounded", "averaging", "bounded_confidence"]
 SCENARIO = synthetic_scenario(60)
-RUMOR = ts.load_scenario("health-rumor")
+RUMOR = ts.load_scenario("health-rumor@1")
 
 
 def lively(rule: str, **given: Any) -> ts.Run:
@@ -223,7 +223,7 @@ def test_what_is_not_there_is_refused() -> None:
 
 def test_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     folder = tmp_path / "run"
-    ts.simulate(ts.resolve_for("health-rumor", agents=15, steps=2, seed=1), folder)
+    ts.simulate(ts.resolve_for("health-rumor@1", agents=15, steps=2, seed=1), folder)
     assert main(["counterfactual", str(folder), "--without", "veracity=false", "--agent", "3"]) == 0
     said = capsys.readouterr().out
     assert "held fixed" in said
@@ -240,7 +240,7 @@ def test_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None
 @pytest.mark.slow
 def test_the_command_with_another_run(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     folder, out = tmp_path / "run", tmp_path / "pair"
-    ts.simulate(ts.resolve_for("health-rumor", agents=15, steps=2, seed=1), folder)
+    ts.simulate(ts.resolve_for("health-rumor@1", agents=15, steps=2, seed=1), folder)
     given = ["counterfactual", str(folder), "--without", "veracity=false", "--run", "--seeds", "2", "--out", str(out)]
     assert main([*given, "--json"]) == 0
     found = json.loads(capsys.readouterr().out.splitlines()[-1])

@@ -25,7 +25,7 @@ def runs(tmp_path_factory: pytest.TempPathFactory) -> dict[tuple[str, int], ts.R
     folder = tmp_path_factory.mktemp("exposed")
     return {
         (arm, seed): ts.run(
-            "marlow-bay", seed=seed, agents=300, steps=60, out=folder / f"{arm}{seed}",
+            "health-rumor", seed=seed, agents=300, steps=60, out=folder / f"{arm}{seed}",
             settings={**SETTINGS, "moderation.response": arm},
         )
         for arm in ("none", "takedown")
@@ -63,5 +63,5 @@ def test_the_sentence_names_every_group_and_is_missing_where_everybody_sees_fals
     (said,) = exposed_sentences(effects, {"takedown": "takedown"}, {"vaccine_safe": "Safe.", "campaign_worthwhile": ""})
     assert said.count("95% CI") == len(GROUPS)
     assert "% of people see no false post" in said
-    broadcast = {("none", 1): ts.run("health-rumor", agents=40, steps=6, out=tmp_path / "run")}
+    broadcast = {("none", 1): ts.run("health-rumor@1", agents=40, steps=6, out=tmp_path / "run")}
     assert exposed_effects(broadcast, "none").is_empty()

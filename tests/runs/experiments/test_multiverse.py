@@ -106,7 +106,7 @@ def test_what_is_no_multiverse_is_refused(tmp_path: Path) -> None:
 @pytest.mark.slow
 def test_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     out = tmp_path / "out"
-    given = ["compare", "health-rumor", "--multiverse", "--vary", "moderation.strategy=none,third_party"]
+    given = ["compare", "health-rumor@1", "--multiverse", "--vary", "moderation.strategy=none,third_party"]
     across = ["--across", "beliefs.rule=exposure-bounded,averaging", "--across", "feed.ranker=recent,random"]
     size = ["--agents", "20", "--steps", "3", "--seeds", "2", "--workers", "2", "--out", str(out), "--json"]
     assert main([*given, *across, *size]) == 0

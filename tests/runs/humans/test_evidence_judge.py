@@ -250,7 +250,7 @@ def test_a_run_without_words_gives_no_sample() -> None:
 
 def test_a_recorded_run_is_sampled_labeled_and_judged(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     run = tmp_path / "run"
-    assert main(["run", "health-rumor", "--agents", "30", "--steps", "2", "--out", str(run), "--quiet"]) == 0
+    assert main(["run", "health-rumor@1", "--agents", "30", "--steps", "2", "--out", str(run), "--quiet"]) == 0
     sample = tmp_path / "sample.csv"
     assert main(["check", "judge", "--sample", str(run), "--out", str(sample), "--texts", "6"]) == 0
     assert main(["check", "judge", "--sample", str(run), "--out", str(sample)]) == 2  # may contain labels

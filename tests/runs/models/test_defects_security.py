@@ -121,7 +121,7 @@ def test_row_01_the_users_own_layers_choose_a_server(tmp_path: Path) -> None:
     own = ["model.base_url=http://127.0.0.1:2/v1", "serving.tries=2"]
     assert resolve_for(str(strange), None, own).config.model.base_url == ("http://127.0.0.1:2/v1",)
     study = tmp_path / "study.yaml"
-    study.write_text("scenario: health-rumor\nserving: {key_env: MY_KEY}\n", encoding="utf-8")
+    study.write_text("scenario: health-rumor@1\nserving: {key_env: MY_KEY}\n", encoding="utf-8")
     assert resolve_for(None, study).config.serving.key_env == "MY_KEY"
 
 
@@ -142,7 +142,7 @@ def stopped_run(folder: Path, url: str) -> list[str]:
     """A run that spent its budget after the first step; the options by which its user chose the server."""
     own = ["--set", "policy=llm", "--set", "model=server/m", "--set", f"model.base_url={url}"]
     own += ["--set", "serving.key_env=MY_KEY"]
-    begun = ["run", "health-rumor", "--agents", "3", "--steps", "2", "--set", "budget.calls=1", "--quiet"]
+    begun = ["run", "health-rumor@1", "--agents", "3", "--steps", "2", "--set", "budget.calls=1", "--quiet"]
     assert main([*begun, *own, "--out", str(folder)]) == 4
     return own[4:]
 
@@ -205,7 +205,7 @@ def test_row_01_an_approval_is_of_one_server_and_one_variable(
     with ChatServer(Behavior(key="mine-alone")) as server:
         stopped_run(tmp_path / "run", server.url)
     (tmp_path / "run").rename(tmp_path / "away")
-    settings = resolve_with_scenario({"scenario": "health-rumor"}, asking(thief.url, key_env="GITHUB_TOKEN"))
+    settings = resolve_with_scenario({"scenario": "health-rumor@1"}, asking(thief.url, key_env="GITHUB_TOKEN"))
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "of somebody else"))
     with pytest.raises(TownsquareError):
         simulate(settings, tmp_path / "run")
@@ -237,7 +237,7 @@ def test_row_01_a_command_names_the_server_and_the_variable(
     with ChatServer(Behavior(key="mine-alone")) as server:
         own = ["--set", f"model.base_url={server.url}"]
         asks = ["--set", "policy=llm", "--set", "model=server/m", *own]
-        small = ["health-rumor", "--agents", "3", "--steps", "2"]
+        small = ["health-rumor@1", "--agents", "3", "--steps", "2"]
         (tmp_path / "posts.csv").write_text("text,veracity\nA post.,true\n", encoding="utf-8")
         if command in ("resume", "branch", "interview"):
             assert main(["run", *small, *asks, "--set", "budget.calls=1", "--out", "old", "--quiet"]) == 4
@@ -261,7 +261,7 @@ def test_row_01_a_command_names_the_server_and_the_variable(
 
 def test_row_01_nothing_is_named_where_nobody_is_asked(capsys: pytest.CaptureFixture[str]) -> None:
     own = ["--set", "model=ollama/m"]
-    assert main(["run", "health-rumor", "--agents", "3", "--steps", "1", "--quiet", *own]) == 0
+    assert main(["run", "health-rumor@1", "--agents", "3", "--steps", "1", "--quiet", *own]) == 0
     assert "asks:" not in capsys.readouterr().err
 
 

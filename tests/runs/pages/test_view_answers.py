@@ -42,7 +42,7 @@ EVERYTHING = {"run": "first", "agent": 7, "step": 2, "post": 1}
 
 def test_runs_are_listed_with_what_tells_them_apart(url: str) -> None:
     (row,) = data(url, "/api/runs")["runs"]
-    assert (row["id"], row["scenario"], row["seed"], row["state"]) == ("first", "health-rumor", 3, "finished")
+    assert (row["id"], row["scenario"], row["seed"], row["state"]) == ("first", "health-rumor@1", 3, "finished")
     assert (row["step"], row["steps"], row["error"]) == (4, 4, None)
     assert row["problems"] == []
 
@@ -120,7 +120,7 @@ def test_each_change_of_a_record_stands_in_the_waterfall_with_its_text(tmp_path:
 
 
 def test_runs_of_a_comparison_are_listed_with_their_arms(tmp_path: Path) -> None:
-    layers, _ = layers_for("health-rumor", agents=30, steps=2, seed=1)
+    layers, _ = layers_for("health-rumor@1", agents=30, steps=2, seed=1)
     done = compare(layers, {"moderation.strategy": ["none", "hybrid"]}, [1], tmp_path / "out", workers=1)
     with serving(tmp_path) as where:
         rows = data(where, "/api/runs")["runs"]

@@ -51,7 +51,7 @@ def takedowns_by_the_rule(run: Run) -> dict[int, int]:
 def test_row_15_hybrid_takes_down_every_post_whose_note_is_shown_after_its_verdict() -> None:
     later = 0
     for seed in range(1, 7):
-        run = ts.simulate(ts.resolve_for("health-rumor", None, ["moderation.strategy=hybrid"], seed=seed))
+        run = ts.simulate(ts.resolve_for("health-rumor@1", None, ["moderation.strategy=hybrid"], seed=seed))
         taken = run.table("moderation_log").filter(pl.col("kind") == LogKind.TAKEDOWN)
         assert dict(taken.select("post", "step").iter_rows()) == takedowns_by_the_rule(run)
         assert taken["post"].n_unique() == taken.height
@@ -106,7 +106,7 @@ def test_row_15_flags_and_an_earlier_verdict_take_a_post_down_once() -> None:
 
 
 def test_row_16_engagement_levels_have_mosaics_own_figure_beside_ours() -> None:
-    run = ts.simulate(ts.resolve_for("health-rumor", agents=80, steps=6, seed=1))
+    run = ts.simulate(ts.resolve_for("health-rumor@1", agents=80, steps=6, seed=1))
     last = engagement_levels(run).filter(pl.col("step") == run.last_step)
     at_last = {
         (measure, veracity): value for measure, veracity, value in last.select("measure", "veracity", "value").rows()

@@ -48,7 +48,7 @@ NO_SCENARIO = [
     "gone.csv",
     3,
     3.5,
-    ["health-rumor"],
+    ["health-rumor@1"],
     {},
     b"a",
     True,

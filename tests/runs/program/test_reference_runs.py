@@ -14,6 +14,6 @@ from reference_runs import RUNS
 @pytest.mark.parametrize("name", RUNS)
 def test_a_reference_run_keeps_its_content_hash(name: str) -> None:
     sets, expected = RUNS[name]
-    run = ts.simulate(ts.resolve_for("health-rumor", seed=7, sets=sets))
+    run = ts.simulate(ts.resolve_for("health-rumor@1", seed=7, sets=sets))
     assert run.counts["actions"] > 100
     assert run.content_hash == expected

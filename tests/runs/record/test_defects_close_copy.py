@@ -117,7 +117,7 @@ def test_row_22_no_copy_where_none_is_wanted_needed_or_allowed(
     town: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert main(["run", "park", *EDGES, *QUICK, "--no-copy", "--out", "without"]) == 0
-    assert main(["run", "health-rumor", *QUICK, "--out", "bundled"]) == 0
+    assert main(["run", "health-rumor@1", *QUICK, "--out", "bundled"]) == 0
     assert main(["run", "synthetic:20", *QUICK, "--out", "made"]) == 0
     monkeypatch.setattr(scenario_copy, "MOST", 150)
     assert main(["run", "park", *EDGES, *QUICK[1:], "--out", "large"]) == 0

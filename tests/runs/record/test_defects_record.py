@@ -45,7 +45,7 @@ CONTENT = {
     "stopped": "9d28a9129b2d33bed63ae9c510e998fe25d9eeecba694885d50a520b3680a34d",
     "experiment/strategy-none/seed-5": "4e74433a5bc99183619e6ce82aa706f63a1fa7817ab98baac4a0582b70f216a3",
 }
-SMALL = {"scenario": "health-rumor", "agents": 12, "steps": 2, "seed": 3}
+SMALL = {"scenario": "health-rumor@1", "agents": 12, "steps": 2, "seed": 3}
 LATER = {
     "actions": Column("effort", "i4", "test", since=2, missing=-1),
     "exposures": Column("dwell", "f8", "test", since=2),
@@ -186,7 +186,7 @@ def test_row_05_every_record_keeps_the_run_hash(kind: str, tmp_path: Path) -> No
 def test_row_05_what_is_said_of_a_run_outside(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     vary = ["--vary", "moderation.strategy=none,community", "--seeds", "1-1", "--workers", "1"]
-    assert main(["compare", "health-rumor", "--agents", "12", "--steps", "2", "--out", "both", *vary]) == 0
+    assert main(["compare", "health-rumor@1", "--agents", "12", "--steps", "2", "--out", "both", *vary]) == 0
     assert main(["bundle", "both", "--out", "bundle.json"]) == 0
     bundle, listed = Bundle.load(Path("bundle.json")), json.loads(Path("both/experiment.json").read_text())["runs"]
     runs = [Run.open(entry.folder) for entry in bundle.entries]

@@ -105,7 +105,7 @@ def test_end_to_end_into_a_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
     answers, mapping = write(tmp_path, ROWS)
     monkeypatch.chdir(tmp_path)
     assert main(["personas", "from-survey", str(answers), "--mapping", str(mapping), "--out", "people.jsonl"]) == 0
-    words = ["run", "health-rumor", "--agents", "50", "--steps", "3", "--out", "out", "--quiet"]
+    words = ["run", "health-rumor@1", "--agents", "50", "--steps", "3", "--out", "out", "--quiet"]
     assert main([*words, "--set", "population.file=people.jsonl", "--set", "growth.max_per_step=0"]) == 0
     run = Run.open(Path("out"))
     content = run.table("texts")["content"]

@@ -52,7 +52,7 @@ def tapes() -> dict[str, Tape]:
     for rule in ("exposure-bounded", "social_log_odds"):
         found[rule] = Tape()
         sets = [f"beliefs.rule={rule}", "moderation.strategy=hybrid"]
-        ts.simulate(ts.resolve_for("health-rumor", agents=20, steps=3, sets=sets), found[rule])
+        ts.simulate(ts.resolve_for("health-rumor@1", agents=20, steps=3, sets=sets), found[rule])
     return found
 
 

@@ -405,7 +405,7 @@ def test_the_page_on_events_is_true(tmp_path: Path) -> None:
     counts = first.group_by("assigned").len().sort("assigned")["len"].to_list()
     assert moved.sort("assigned")["len"].to_list() == [2 * n for n in counts]
     file.write_text(policy, encoding="utf-8")
-    members = resolve_for("health-rumor", file).params["policy"].model_dump()["members"]
+    members = resolve_for("health-rumor@1", file).params["policy"].model_dump()["members"]
     assert [member["name"] for member in members] == ["statistical", "coordinated"]
     for setting in FIXED:
         if setting not in (

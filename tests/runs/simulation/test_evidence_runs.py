@@ -41,14 +41,14 @@ LABELS_ARCHIVE = {"label_weight": {"false": 0.0, "noted": 0.0}}
 
 @pytest.fixture(scope="module")
 def scenario() -> Scenario:
-    return load_scenario("health-rumor")
+    return load_scenario("health-rumor@1")
 
 
 @pytest.fixture(scope="module", params=[(rule, start) for rule in RULES for start in ("stated", "records")])
 def run(request: pytest.FixtureRequest, scenario: Scenario) -> Run:
     rule, start = request.param
     beliefs = {"rule": rule, "start": start, "confirmation": 0.2, **LABELS_ARCHIVE}
-    return run_of(settings_of(HARD, {"scenario": "health-rumor", "beliefs": beliefs, "steps": 7}), scenario)
+    return run_of(settings_of(HARD, {"scenario": "health-rumor@1", "beliefs": beliefs, "steps": 7}), scenario)
 
 
 def test_claims_reach_exactly_who_was_shown_their_post(run: Run) -> None:
@@ -142,7 +142,7 @@ def test_why_shows_moves_in_stance_units(run: Run) -> None:
 @pytest.mark.parametrize("rule", RULES)
 def test_equal_runs_have_equal_hashes_and_resume(tmp_path: Path, rule: str, scenario: Scenario) -> None:
     settings = settings_of(
-        HARD, {"scenario": "health-rumor", "beliefs": {"rule": rule, "start": "records"}, "steps": 4}
+        HARD, {"scenario": "health-rumor@1", "beliefs": {"rule": rule, "start": "records"}, "steps": 4}
     )
 
     class Halt(Exception):
@@ -162,7 +162,7 @@ def test_equal_runs_have_equal_hashes_and_resume(tmp_path: Path, rule: str, scen
 def test_a_label_of_weight_0_takes_evidence_out(scenario: Scenario) -> None:
     def final(weight: float) -> Run:
         beliefs = {"rule": "log_odds", "label_weight": {"false": weight, "noted": weight}}
-        layers = {"scenario": "health-rumor", "beliefs": beliefs, "steps": 10, "agents": 80}
+        layers = {"scenario": "health-rumor@1", "beliefs": beliefs, "steps": 10, "agents": 80}
         moderation = {"strategy": "third_party", "takedown": False}
         return run_of(settings_of(layers, {"moderation": moderation}), scenario)
 
@@ -212,7 +212,7 @@ def test_arms_that_start_far_apart_are_not_compared(tmp_path: Path) -> None:
 
 
 def test_the_command_line_shows_records(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    settings = resolve_for("health-rumor", agents=40, steps=3, sets=["beliefs.rule=log_odds"])
+    settings = resolve_for("health-rumor@1", agents=40, steps=3, sets=["beliefs.rule=log_odds"])
     simulate(settings, tmp_path / "run")
 
     def said(*words: str) -> str:
@@ -241,7 +241,7 @@ def test_the_command_line_shows_records(tmp_path: Path, capsys: pytest.CaptureFi
     ],
 )
 def test_a_report_says_where_labels_do_nothing(beliefs: dict[str, Any], ignored: bool, scenario: Scenario) -> None:
-    settings = settings_of(HARD, {"scenario": "health-rumor", "beliefs": beliefs, "steps": 7})
+    settings = settings_of(HARD, {"scenario": "health-rumor@1", "beliefs": beliefs, "steps": 7})
     run = run_of(settings, scenario)
     said = warnings(run, outcomes(run))
     assert any("Labels had no effect on beliefs" in one for one in said) is ignored
@@ -250,7 +250,7 @@ def test_a_report_says_where_labels_do_nothing(beliefs: dict[str, Any], ignored:
 def test_label_weights_alone_are_social_log_odds_without_its_other_switches(scenario: Scenario) -> None:
     off = {"weigh_trust": False, "weigh_social_proof": False, "weigh_novelty": False}
     weights = {"label_weight": {"false": 0.25, "noted": 0.5}}
-    base = {"scenario": "health-rumor", "moderation": {"strategy": "hybrid", "takedown": False}, "steps": 7}
+    base = {"scenario": "health-rumor@1", "moderation": {"strategy": "hybrid", "takedown": False}, "steps": 7}
     rules = (
         {"rule": "log_odds"},
         {"rule": "social_log_odds", **off, "weigh_labels": False},

@@ -91,7 +91,7 @@ def test_a_failed_extraction_makes_no_claims() -> None:
 
 def test_claims_of_a_network_run_are_read_by_the_model() -> None:
     sets = ["policy=llm", "model=fake", "beliefs.rule=log_odds", "evidence.extractor=model"]
-    run = simulate(resolve_for("health-rumor", None, sets, agents=30, steps=3))
+    run = simulate(resolve_for("health-rumor@1", None, sets, agents=30, steps=3))
     purposes = run.table("model_calls")["purpose"].value_counts()
     counts = dict(purposes.iter_rows())
     assert counts.get("distil", 0) > 0
@@ -141,7 +141,7 @@ def test_baselines_by_a_model(debater: str, tmp_path: Path) -> None:
 
 def test_interviews_change_nothing_and_are_recorded_apart(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     folder = tmp_path / "run"
-    run = simulate(resolve_for("health-rumor", None, ["policy=llm", "model=fake"], agents=10, steps=3), folder)
+    run = simulate(resolve_for("health-rumor@1", None, ["policy=llm", "model=fake"], agents=10, steps=3), folder)
     before = (folder / "run.db").read_bytes()
     asked = ["interview", str(folder), "--agents", "2,4-5", "--question", "What changed?", "--model", "fake"]
     assert main([*asked, "--json"]) == 0
@@ -168,7 +168,7 @@ def test_interviews_change_nothing_and_are_recorded_apart(tmp_path: Path, capsys
 
 
 def test_interviews_know_personas_of_runs_without_a_model(tmp_path: Path) -> None:
-    run = simulate(resolve_for("health-rumor", None, [], agents=10, steps=2))
+    run = simulate(resolve_for("health-rumor@1", None, [], agents=10, steps=2))
     with ModelClient(FakeModel(), MemoryCalls(), 1, concurrency=1) as client:
         (found,) = interview(run, [3], "Who are you?", client)
     assert "years old" in found.prompt

@@ -119,7 +119,7 @@ def test_a_limit_below_the_instructions_says_what_is_needed(tmp_path: Path) -> N
 def test_what_was_told_is_in_report_and_inspection(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     with ChatServer() as one, ChatServer() as other:
         sets = [*FEED_OF_25, "model=server/m", f"model.base_url=[{one.url},{other.url}]", "serving.limits=[2,6]"]
-        run = simulate(resolve_for("health-rumor", None, sets, agents=60, steps=3), tmp_path / "run")
+        run = simulate(resolve_for("health-rumor@1", None, sets, agents=60, steps=3), tmp_path / "run")
         urls = {one.url, other.url}
     found = calls_in_short(run)
     assert set(found["by_server"]) == urls
@@ -146,7 +146,7 @@ def test_one_hash_whatever_servers_do(tmp_path: Path) -> None:
     def execute(folder: str, limits: str) -> Run:
         sets = ["policy=llm", "model=server/m", f"model.base_url=[{one.url},{other.url}]", f"serving.limits={limits}"]
         return simulate(
-            resolve_for("health-rumor", None, [*sets, "serving.tries=20"], agents=25, steps=3), tmp_path / folder
+            resolve_for("health-rumor@1", None, [*sets, "serving.tries=20"], agents=25, steps=3), tmp_path / folder
         )
 
     with ChatServer() as one, ChatServer() as other:

@@ -40,7 +40,7 @@ LLM = ("policy=llm", "policy.posts_per_step=0.5", "memory.reflect_every=2")
 
 
 def settings(*sets: str, agents: int = 12, steps: int = 3, seed: int = 1, model: str = "fake") -> Settings:
-    return resolve_for("health-rumor", None, [*LLM, f"model={model}", *sets], agents=agents, steps=steps, seed=seed)
+    return resolve_for("health-rumor@1", None, [*LLM, f"model={model}", *sets], agents=agents, steps=steps, seed=seed)
 
 
 def moderated(strategy: str) -> list[str]:
@@ -92,7 +92,7 @@ def test_faults_are_rows_and_the_run_ends(
 ) -> None:
     out = tmp_path / "run"
     sets = [part for one in (*LLM, f"model=faulty/{rate}") for part in ("--set", one)]
-    code = main(["run", "health-rumor", "--agents", "20", "--steps", "3", *sets, "--out", str(out), "--quiet"])
+    code = main(["run", "health-rumor@1", "--agents", "20", "--steps", "3", *sets, "--out", str(out), "--quiet"])
     said = capsys.readouterr()
     run = Run.open(out)
     calls = run.table("model_calls")
@@ -139,7 +139,7 @@ def test_a_branch_shares_the_past_and_asks_only_what_differs(tmp_path: Path) -> 
 
 
 def test_several_settings_of_one_section_make_a_branch(tmp_path: Path) -> None:
-    main(["run", "health-rumor", "--agents", "8", "--steps", "2", "--quiet", "--out", str(tmp_path / "old")])
+    main(["run", "health-rumor@1", "--agents", "8", "--steps", "2", "--quiet", "--out", str(tmp_path / "old")])
     sets = ["--set", "policy=llm", "--set", "policy.nudge=true"]
     new = ["branch", str(tmp_path / "old"), "--at", "2", *sets, "--out", str(tmp_path / "new"), "--quiet"]
     assert main(new) == 2, "no model was chosen at the start"
@@ -231,12 +231,12 @@ def test_what_is_shown_while_a_run_goes_on() -> None:
 
 def test_without_a_model_there_is_one_clear_error() -> None:
     with raises_error(SettingError, do="--set model="):
-        simulate(resolve_for("health-rumor", None, ["policy=llm"], agents=5, steps=1))
+        simulate(resolve_for("health-rumor@1", None, ["policy=llm"], agents=5, steps=1))
 
 
 def test_crowds_of_which_some_are_models() -> None:
     members = "policy={name: mix, members: [{name: llm, share: 1}, {name: statistical, share: 3}]}"
-    run = simulate(resolve_for("health-rumor", None, [members, "model=fake"], agents=40, steps=2))
+    run = simulate(resolve_for("health-rumor@1", None, [members, "model=fake"], agents=40, steps=2))
     agents = run.table("agents")
     models = set(agents.filter((pl.col("policy") == 0) & (pl.col("kind") == 0))["agent"])
     asked = set(run.table("model_calls")["agent"])
@@ -305,7 +305,7 @@ def test_twenty_kills_and_no_recorded_call_is_asked_again(tmp_path: Path) -> Non
     watched = Watched()
     with watched.server as server:
         sets = [*LLM, f"model={SERVED}", f"model.base_url=[{server.url}]", "serving.concurrency=2"]
-        wanted = resolve_for("health-rumor", None, sets, agents=12, steps=4, seed=1)
+        wanted = resolve_for("health-rumor@1", None, sets, agents=12, steps=4, seed=1)
         unbroken = simulate(wanted, tmp_path / "unbroken").content_hash
         flags = [part for one in sets for part in ("--set", one)]
         chance = random.Random(7)
@@ -313,7 +313,7 @@ def test_twenty_kills_and_no_recorded_call_is_asked_again(tmp_path: Path) -> Non
         while kills < 20:
             out = tmp_path / f"killed-{number}"
             number += 1
-            first = ["run", "health-rumor", "--agents", "12", "--steps", "4", "--seed", "1", *flags, "--out", str(out)]
+            first = ["run", "health-rumor@1", "--agents", "12", "--steps", "4", "--seed", "1", *flags, "--out", str(out)]
             code = -1
             while code != 0:
                 known = recorded_calls(out)

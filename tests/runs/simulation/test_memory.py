@@ -79,7 +79,7 @@ def test_being_recalled_restarts_the_clock_and_acting_again_makes_it_fresh() -> 
 
 def remembered(steps: int = 4, *sets: str) -> Run:
     wanted = ["policy=llm", "model=fake", "memory.reflect_every=2", *sets]
-    return simulate(resolve_for("health-rumor", None, wanted, agents=12, steps=steps))
+    return simulate(resolve_for("health-rumor@1", None, wanted, agents=12, steps=steps))
 
 
 def test_memories_hold_what_was_said() -> None:
@@ -93,9 +93,9 @@ def test_memories_hold_what_was_said() -> None:
 
 
 def test_any_policy_can_remember_and_reflect_without_a_model() -> None:
-    plain = simulate(resolve_for("health-rumor", None, [], agents=60, steps=4))
+    plain = simulate(resolve_for("health-rumor@1", None, [], agents=60, steps=4))
     run = simulate(
-        resolve_for("health-rumor", None, ["memory.enabled=true", "memory.reflect_every=2"], agents=60, steps=4)
+        resolve_for("health-rumor@1", None, ["memory.enabled=true", "memory.reflect_every=2"], agents=60, steps=4)
     )
     assert plain.table("agent_memories").is_empty()
     words = run.words("agent_memories")

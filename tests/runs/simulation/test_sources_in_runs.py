@@ -18,7 +18,7 @@ from townsquare.experiments.counterfactual.rerun_simulation import leave_out_of
 from townsquare.record.run import Run
 from townsquare.scenario.load import load_scenario
 
-TOWN = load_scenario("health-rumor")
+TOWN = load_scenario("health-rumor@1")
 AGENTS, STEPS, SOURCES = 200, 30, 20
 SETS: dict[str, Any] = {
     "graph.kind": "communities",
@@ -43,7 +43,7 @@ SETS: dict[str, Any] = {
 
 def run(out: Path | None = None, seed: int = 3, **more: Any) -> Run:
     sets = SETS | {name.replace("__", "."): value for name, value in more.items()}
-    return ts.run("health-rumor", agents=AGENTS, steps=STEPS, seed=seed, settings=sets, out=out)
+    return ts.run("health-rumor@1", agents=AGENTS, steps=STEPS, seed=seed, settings=sets, out=out)
 
 
 @pytest.fixture(scope="module")
@@ -116,7 +116,7 @@ def test_a_source_and_a_row_can_be_left_out(base: Run) -> None:
 
 def test_a_counterfactual_leaves_out_every_publication_of_the_row_of_a_post(base: Run) -> None:
     post = injected(base).filter(pl.col("veracity") == Veracity.FALSE).row(0, named=True)
-    settings, town = ts.resolve_for("health-rumor", sets=SETS, agents=AGENTS, steps=STEPS, seed=3), TOWN
+    settings, town = ts.resolve_for("health-rumor@1", sets=SETS, agents=AGENTS, steps=STEPS, seed=3), TOWN
     found = leave_out_of(base, Removal(posts=(post["post"],)), settings, town)
     assert found == {"posts": [town.posts.text.index(post["content"])]}
 
@@ -130,7 +130,7 @@ def test_a_stopped_run_that_goes_on_has_the_same_hash(base: Run, tmp_path: Path)
             raise Stop
 
     with pytest.raises(Stop):
-        ts.run("health-rumor", agents=AGENTS, steps=STEPS, seed=3, settings=SETS, out=tmp_path / "run", on_step=stop)
+        ts.run("health-rumor@1", agents=AGENTS, steps=STEPS, seed=3, settings=SETS, out=tmp_path / "run", on_step=stop)
     assert run(tmp_path / "run").content_hash == base.content_hash
 
 
@@ -145,7 +145,7 @@ def test_sources_that_are_added_can_be_named_in_settings(base: Run) -> None:
 
 def test_a_queue_with_audiences_and_no_rates() -> None:
     quiet = {name: 0 for name in SETS if name.endswith("posts_per_day")}
-    other = ts.run("health-rumor", agents=50, steps=5, settings=SETS | quiet)
+    other = ts.run("health-rumor@1", agents=50, steps=5, settings=SETS | quiet)
     posts = injected(other)
     assert posts["step"].value_counts().sort("step")["count"].to_list() == [4] * 5
     assert np.isin(posts["author"], np.arange(50, 50 + SOURCES)).all()

@@ -200,13 +200,13 @@ def test_row_12_the_usual_multiverse_runs(name: str, tmp_path: Path, capsys: pyt
     assert main(["compare", name, "--multiverse", *size]) == 0
     found = Experiment.load(tmp_path / "out")
     assert len(found.finished) == len(found.runs)
-    rate = {"activation.sessions_per_day"} if name == "marlow-bay" else {"activation.rate", "policy.name"}
+    rate = {"activation.sessions_per_day"} if name == "health-rumor" else {"activation.rate", "policy.name"}
     assert set(found.vary) == {"beliefs.rule", "beliefs.stance_scorer", "feed.ranker", *rate}
     assert found.runs[0].digest == ts.resolve_for(name, agents=6, steps=1).digest, "the first is the run as it is set"
 
 
 def test_row_12_choices_follow_the_registry_and_the_settings() -> None:
-    base = [{"scenario": "health-rumor"}, {"beliefs.rule": "averaging", "feed.ranker": "hot"}]
+    base = [{"scenario": "health-rumor@1"}, {"beliefs.rule": "averaging", "feed.ranker": "hot"}]
     found = choices_for(base)
     for family, key in {"beliefs": "beliefs.rule", "ranker": "feed.ranker", "policy": "policy.name"}.items():
         assert set(found[key]) <= set(registry.bundled(family))

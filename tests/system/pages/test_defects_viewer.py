@@ -194,7 +194,7 @@ def test_row_06_a_run_is_followed_with_the_cookie(browser: Any, tmp_path: Path) 
         if mark.step >= 2:
             enough.wait(0.3)
 
-    settings = ts.resolve_for("health-rumor", agents=40, steps=30, seed=1)
+    settings = ts.resolve_for("health-rumor@1", agents=40, steps=30, seed=1)
     running = threading.Thread(target=ts.simulate, args=(settings, tmp_path / "run"), kwargs={"on_step": on_step})
     running.start()
     begun.wait()

@@ -158,7 +158,7 @@ def running(tmp_path: Path) -> Iterator[Path]:
         with suppress(InterruptedError):
             ts.simulate(settings, tmp_path / "run", on_step=on_step)
 
-    settings = ts.resolve_for("health-rumor", agents=40, steps=400, seed=1)
+    settings = ts.resolve_for("health-rumor@1", agents=40, steps=400, seed=1)
     thread = threading.Thread(target=work)
     thread.start()
     begun.wait()

@@ -28,7 +28,7 @@ from townsquare.pages.report.theme import SHADES, color
 
 @pytest.fixture(scope="module")
 def real_run() -> Reads:
-    return ts.simulate(ts.resolve_for("health-rumor", agents=40, steps=6, seed=3))
+    return ts.simulate(ts.resolve_for("health-rumor@1", agents=40, steps=6, seed=3))
 
 
 def by_hand(*without: str, strategy: str = "hybrid", name: str = "tax", text: str = "Tax it.", **more: Any) -> FrameRun:
@@ -82,7 +82,7 @@ def test_a_real_run_has_four_figures_with_sentences_and_tables(real_run: Reads, 
     text = Elements(page).text
     for number in (1, 2, 3, 4):
         assert f"Figure {number}." in text
-    for word in ("health-rumor", "exposure-bounded", "hybrid", "statistical", real_run.content_hash, real_run.version):
+    for word in ("health-rumor@1", "exposure-bounded", "hybrid", "statistical", real_run.content_hash, real_run.version):
         assert word in text
     assert page.count("<svg") >= 10
     assert page.count("<details>") >= 5
@@ -169,7 +169,7 @@ def test_real_extremes(tmp_path: Path) -> None:
         {"steps": 1},
         {"activation": {"rate": 0.0}},
     ):
-        run = ts.run("health-rumor", settings={"agents": 12, "steps": 3, "seed": 5, **changes})
+        run = ts.run("health-rumor@1", settings={"agents": 12, "steps": 3, "seed": 5, **changes})
         assert_self_contained(page_of(run, tmp_path))
 
 

@@ -115,7 +115,7 @@ def test_arms_are_called_by_what_tells_them_apart() -> None:
 
 @pytest.fixture(scope="module")
 def found(tmp_path_factory: pytest.TempPathFactory) -> Experiment:
-    layers = [{"scenario": "health-rumor", "agents": 40, "steps": 5}]
+    layers = [{"scenario": "health-rumor@1", "agents": 40, "steps": 5}]
     strategies = {"moderation.strategy": ["none", "third_party"]}
     return compare(layers, strategies, [1, 2], tmp_path_factory.mktemp("real") / "runs", workers=1)
 

@@ -23,7 +23,7 @@ from townsquare.pages.report.files import write_run_files
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     treatments = [{"name": "warned", "share": 0.5, "effects": {"labels": "hidden"}}]
     made = tmp_path_factory.mktemp("runs") / "run"
-    settings = ts.resolve_for("health-rumor", agents=60, steps=5, seed=2, sets={"treatments": treatments})
+    settings = ts.resolve_for("health-rumor@1", agents=60, steps=5, seed=2, sets={"treatments": treatments})
     ts.simulate(settings, made)
     return made
 

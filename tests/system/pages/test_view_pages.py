@@ -191,7 +191,7 @@ def test_a_run_is_followed_while_it_goes_on(browser: Any, tmp_path: Path) -> Non
         if mark.step >= 3:
             enough.wait(0.2)
 
-    settings = ts.resolve_for("health-rumor", agents=40, steps=40, seed=1)
+    settings = ts.resolve_for("health-rumor@1", agents=40, steps=40, seed=1)
     running = threading.Thread(target=ts.simulate, args=(settings, tmp_path / "run"), kwargs={"on_step": on_step})
     running.start()
     seen.wait()

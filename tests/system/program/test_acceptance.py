@@ -128,7 +128,7 @@ def check_headlines(file: Path) -> None:
 
 
 def test_the_trail_sums_to_every_move() -> None:
-    run = ts.simulate(ts.resolve_for("health-rumor", agents=150, steps=8))
+    run = ts.simulate(ts.resolve_for("health-rumor@1", agents=150, steps=8))
     keys = ["agent", "proposition", "step"]
     moves = (
         run.table("beliefs")

@@ -38,9 +38,9 @@ from townsquare.pages.view.queries import actions_of
 from townsquare.settings.page import settings_page
 
 same, folder, also = json.loads(sys.argv[2]), sys.argv[3], ["actions.also=[bookmark]", "memory.enabled=true"]
-out = {"hash": ts.simulate(ts.resolve_for("health-rumor", seed=7, sets=same)).content_hash}
+out = {"hash": ts.simulate(ts.resolve_for("health-rumor@1", seed=7, sets=same)).content_hash}
 sets = [*same, *also, "memory.reflect_every=4", "policy.bookmark.base=-2", "actions.friction={bookmark: 0.5}"]
-run = ts.simulate(ts.resolve_for("health-rumor", seed=7, sets=sets), folder + "/run")
+run = ts.simulate(ts.resolve_for("health-rumor@1", seed=7, sets=sets), folder + "/run")
 done = run.words("actions").filter(pl.col("kind") == "bookmark")
 out["reasons"] = sorted(done["reason"].unique().to_list())
 done = done.filter(pl.col("status") == "accepted")
@@ -54,13 +54,13 @@ out["settings"], out["record"] = settings_page(), kinds() + tables() + views()
 store = MemoryCalls()
 with ModelClient(FakeModel(), store, 1, concurrency=4) as client:
     sets = [*also, "policy=llm", "model=fake", "agents=20", "steps=3"]
-    said = ts.simulate(ts.resolve_for("health-rumor", sets=sets), client=client).words("actions")
+    said = ts.simulate(ts.resolve_for("health-rumor@1", sets=sets), client=client).words("actions")
 out["asked"] = [json.loads(call.request) for call in store if call.purpose == "react"]
 out["answered"] = said.filter(pl.col("kind") == "bookmark").height
 blind = ["policy=blind", "policy.bookmark=0.5", *also, "agents=20", "steps=2"]
-out["blind"] = ts.simulate(ts.resolve_for("health-rumor", sets=blind)).words("actions")["kind"].value_counts().rows()
+out["blind"] = ts.simulate(ts.resolve_for("health-rumor@1", sets=blind)).words("actions")["kind"].value_counts().rows()
 script = "policy.script=[{step: 1, agent: 0, action: bookmark, rank: 0}]"
-scripted = ts.resolve_for("health-rumor", sets=["policy=scripted", script, *also, "agents=20", "steps=1"])
+scripted = ts.resolve_for("health-rumor@1", sets=["policy=scripted", script, *also, "agents=20", "steps=1"])
 out["scripted"] = ts.simulate(scripted).words("actions").select("kind", "status").rows()
 print(json.dumps(out, default=str))
 """

@@ -81,7 +81,7 @@ def test_it_does_what_it_says(rule: BeliefRule) -> None:
 # --- the commands --------------------------------------------------------------------------------------------------
 
 RUN = [
-    "run", "health-rumor", "--agents", "60", "--steps", "5", "--seed", "3", "--quiet",
+    "run", "health-rumor@1", "--agents", "60", "--steps", "5", "--seed", "3", "--quiet",
     "--set", "beliefs.rule=followed", "--set", f"beliefs.openness={OPENNESS}", "--set", f"beliefs.hold={HOLD}",
 ]  # fmt: skip
 
@@ -128,7 +128,7 @@ def test_it_is_stopped_and_resumed_and_replayed(folder: Path, tmp_path: Path) ->
 
     sets = ["beliefs.rule=followed", f"beliefs.openness={OPENNESS}", f"beliefs.hold={HOLD}"]
     with pytest.raises(KeyboardInterrupt):
-        ts.simulate(ts.resolve_for("health-rumor", None, sets, agents=60, steps=5, seed=3), half, on_step=stop)
+        ts.simulate(ts.resolve_for("health-rumor@1", None, sets, agents=60, steps=5, seed=3), half, on_step=stop)
     assert Run.open(half).last_step == 2
     assert main(["resume", str(half), "--quiet"]) == 0
     assert Run.open(half).content_hash == whole.content_hash

@@ -70,7 +70,7 @@ def test_every_command_and_the_viewer_take_it(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    assert main(["run", "health-rumor", "--agents", "20", "--steps", "3", "--all", "--out", "runs/one"]) == 0
+    assert main(["run", "health-rumor@1", "--agents", "20", "--steps", "3", "--all", "--out", "runs/one"]) == 0
     assert "Rows from followed accounts" in capsys.readouterr().out
     run = Run.open("runs/one")
     value = (run.table("exposures")["slot"] == 0).mean()
@@ -99,7 +99,7 @@ def test_a_comparison_takes_it_and_is_shown_without_it(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("PYTHONPATH", str(installed), prepend=":")
-    words = ["compare", "health-rumor", "--agents", "20", "--steps", "2", "--seeds", "1-2", "--out", "both"]
+    words = ["compare", "health-rumor@1", "--agents", "20", "--steps", "2", "--seeds", "1-2", "--out", "both"]
     assert main([*words, "--vary", "feed.others=0,10", "--workers", "1", "--all"]) == 0
     assert "Rows from followed accounts" in capsys.readouterr().out
     runs = json.loads((tmp_path / "both/experiment.json").read_text())["runs"]

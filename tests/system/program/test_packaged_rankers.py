@@ -38,7 +38,7 @@ from townsquare.simulation.world import World
 from townsquare.testing.ranker_conformance import check_ranker
 
 NAMES = ("quiet", "near", "both_sides")
-SMALL = ["health-rumor", "--agents", "60", "--steps", "4", "--seed", "3", "--set", "feed.followed=4"]
+SMALL = ["health-rumor@1", "--agents", "60", "--steps", "4", "--seed", "3", "--set", "feed.followed=4"]
 
 
 @pytest.fixture(scope="module")
@@ -88,7 +88,7 @@ def test_commands_and_the_viewer_use_it(name: str, package: Path, tmp_path: Path
         if mark.step == 2:  # type: ignore[attr-defined]
             raise KeyboardInterrupt
 
-    settings = ts.resolve_for("health-rumor", agents=60, steps=4, seed=3, sets=[SMALL[-1], ranker[-1]])
+    settings = ts.resolve_for("health-rumor@1", agents=60, steps=4, seed=3, sets=[SMALL[-1], ranker[-1]])
     with pytest.raises(KeyboardInterrupt):
         ts.simulate(settings, tmp_path / "parts", on_step=stop)
     assert Run.open(tmp_path / "parts").last_step == 2
@@ -100,7 +100,7 @@ def test_commands_and_the_viewer_use_it(name: str, package: Path, tmp_path: Path
         assert {row["id"] for row in data(url, "/api/runs")["runs"]} == {"whole", "parts"}
         assert data(url, "/api/agent-step", run="whole", agent=7, step=3)
 
-    recent = ts.simulate(ts.resolve_for("health-rumor", agents=60, steps=4, seed=3, sets=SMALL[-1:]))
+    recent = ts.simulate(ts.resolve_for("health-rumor@1", agents=60, steps=4, seed=3, sets=SMALL[-1:]))
     keys = ["step", "agent", "root"]
     shown, other = (run.table("exposures").filter(pl.col("slot") <= Slot.OTHER).select(keys) for run in (whole, recent))
     share = shown.join(other, on=keys, how="anti").height / shown.height

@@ -72,7 +72,7 @@ def executed(program: Path, *words: str) -> subprocess.CompletedProcess[str]:
 def test_the_wheel_holds_the_package_and_its_data(program: Path) -> None:
     listed = executed(program, "scenarios")
     assert listed.returncode == 0, listed.stderr
-    assert "health-rumor" in listed.stdout
+    assert "health-rumor@1" in listed.stdout
     doctor = executed(program, "doctor")
     assert doctor.returncode == 0, doctor.stdout
     assert "pip install 'townsquare[parquet]'" in doctor.stdout
@@ -98,7 +98,7 @@ def test_a_base_install_reads_a_run_in_parquet_and_reports_it(program: Path, par
 def test_a_base_install_names_the_extra_that_a_run_needs(
     program: Path, tmp_path: Path, words: list[str], extra: str
 ) -> None:
-    done = executed(program, "run", "health-rumor", "--agents", "20", "--steps", "1", "--out", str(tmp_path), *words)
+    done = executed(program, "run", "health-rumor@1", "--agents", "20", "--steps", "1", "--out", str(tmp_path), *words)
     assert done.returncode == 2, done.stdout
     assert f"pip install 'townsquare[{extra}]'" in done.stderr
     assert "Traceback" not in done.stderr
@@ -121,10 +121,10 @@ def test_the_viewer_of_the_wheel_answers(program: Path, parquet_run: Path) -> No
 @pytest.mark.slow
 def test_the_wheel_runs_and_compares(program: Path, tmp_path: Path) -> None:
     sizes = ["--agents", "40", "--steps", "2"]
-    ran = executed(program, "run", "health-rumor", *sizes, "--out", str(tmp_path / "run"))
+    ran = executed(program, "run", "health-rumor@1", *sizes, "--out", str(tmp_path / "run"))
     assert ran.returncode == 0, ran.stderr
     assert (tmp_path / "run" / "report.html").is_file()
     arms = ["--vary", "moderation.strategy=none,hybrid", "--seeds", "2"]
-    compared = executed(program, "compare", "health-rumor", *sizes, *arms, "--out", str(tmp_path / "compared"))
+    compared = executed(program, "compare", "health-rumor@1", *sizes, *arms, "--out", str(tmp_path / "compared"))
     assert compared.returncode == 0, compared.stderr
     assert (tmp_path / "compared" / "report.html").is_file()

@@ -45,8 +45,8 @@ class Runs(NamedTuple):
 @pytest.fixture(scope="module")
 def runs(tmp_path_factory: pytest.TempPathFactory) -> Runs:
     folder = tmp_path_factory.mktemp("runs")
-    bulky = ts.resolve_for("health-rumor", None, [*SETS, "record.parquet_above=0"], agents=AGENTS, steps=STEPS)
-    plain = ts.resolve_for("health-rumor", None, SETS, agents=AGENTS, steps=STEPS)
+    bulky = ts.resolve_for("health-rumor@1", None, [*SETS, "record.parquet_above=0"], agents=AGENTS, steps=STEPS)
+    plain = ts.resolve_for("health-rumor@1", None, SETS, agents=AGENTS, steps=STEPS)
     packed = ts.simulate(plain, folder / "a")
     export(packed, folder / "c", Plan.of("sqlite"))
     return Runs(ts.Run.open(folder / "c"), packed, ts.simulate(bulky, folder / "b"), ts.simulate(plain))
@@ -62,7 +62,7 @@ def address() -> Address:
 def served(address: Address, tmp_path_factory: pytest.TempPathFactory) -> ts.Run:
     """The same run on a PostgreSQL server."""
     recorder = PostgresRecorder(tmp_path_factory.mktemp("served"), address)
-    return ts.simulate(ts.resolve_for("health-rumor", None, SETS, agents=AGENTS, steps=STEPS), recorder)
+    return ts.simulate(ts.resolve_for("health-rumor@1", None, SETS, agents=AGENTS, steps=STEPS), recorder)
 
 
 # --- queries ---------------------------------------------------------------------------------------------

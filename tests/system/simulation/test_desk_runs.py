@@ -32,7 +32,7 @@ def runs(folder: Path) -> dict[str, Run]:
             "moderation.delay_median": 4,
         }  # fmt: skip
         words = [word for name, value in given.items() for word in ("--set", f"{name}={value}")]
-        assert main(["run", "health-rumor", *words, "--out", str(folder / response), "--quiet"]) == 0
+        assert main(["run", "health-rumor@1", *words, "--out", str(folder / response), "--quiet"]) == 0
     return {response: Run.open(folder / response) for response in RESPONSES}
 
 

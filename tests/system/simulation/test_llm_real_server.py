@@ -45,7 +45,7 @@ def test_twenty_agents_and_three_steps(strategy: str, model_server: str, tmp_pat
     ]
     sets += ["moderation.checker=model", "moderation.posts_per_step=2"] if strategy in ("third_party", "hybrid") else []
     sets += ["model=server/tiny", f"model.base_url=[{model_server}]", "serving.concurrency=8", "model.max_tokens=250"]
-    run = simulate(resolve_for("health-rumor", None, sets, agents=20, steps=3), tmp_path / "run")
+    run = simulate(resolve_for("health-rumor@1", None, sets, agents=20, steps=3), tmp_path / "run")
     assert run.state == "finished"
     found = outcomes(tmp_path / "run" / "calls.db")
     wanted = {"react"} | ({"fact_check"} if strategy in ("third_party", "hybrid") else set())
@@ -71,7 +71,7 @@ def test_a_debate_and_extraction(model_server: str, tmp_path: Path) -> None:
 
 
 def test_interviews_and_a_panel(model_server: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    simulate(resolve_for("health-rumor", None, [], agents=6, steps=2), tmp_path / "run")
+    simulate(resolve_for("health-rumor@1", None, [], agents=6, steps=2), tmp_path / "run")
     asked = ["interview", str(tmp_path / "run"), "--agents", "1-4", "--question", "What now?", "--model", "server/tiny"]
     assert main([*asked, "--set", f"model.base_url=[{model_server}]", "--json"]) == 0
     answers = json.loads(capsys.readouterr().out)["answers"]

@@ -142,7 +142,7 @@ def test_by_command_line_resume_replay_report_and_viewer(installed: Path, tmp_pa
     sets = ["moderation=hybrid", "moderation.note_scorer=factors", "moderation.ratings_at_least=4",
             "moderation.shown_at=0.25", "policy=blind", "policy.add_note=0.2", "policy.rate_note=0.9"]  # fmt: skip
     whole_folder, folder = tmp_path / "runs" / "whole", tmp_path / "runs" / "stopped"
-    words = ["run", "health-rumor", "--agents", "50", "--steps", "4", "--quiet", "--out", str(whole_folder)]
+    words = ["run", "health-rumor@1", "--agents", "50", "--steps", "4", "--quiet", "--out", str(whole_folder)]
     words += [word for one in sets for word in ("--set", one)]
     subprocess.run([sys.executable, "-m", "townsquare", *words], env=env, check=True, capture_output=True)
     whole = Run.open(whole_folder)
@@ -155,7 +155,7 @@ def test_by_command_line_resume_replay_report_and_viewer(installed: Path, tmp_pa
             raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        ts.simulate(ts.resolve_for("health-rumor", agents=50, steps=4, sets=sets), folder, on_step=stop)
+        ts.simulate(ts.resolve_for("health-rumor@1", agents=50, steps=4, sets=sets), folder, on_step=stop)
     assert main(["resume", str(folder), "--quiet"]) == 0
     assert main(["replay", str(folder), "--quiet"]) == 0
     assert Run.open(folder).content_hash == whole.content_hash

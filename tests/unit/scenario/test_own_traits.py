@@ -93,7 +93,7 @@ def test_a_run_has_the_traits_the_names_and_homophily(folder: Path, monkeypatch:
         "graph.kind=block", "graph.by=vaccinated", "graph.homophily=0.9",
     ]  # fmt: skip
     words = [word for one in sets for word in ("--set", one)]
-    assert main(["run", "health-rumor", "--agents", "200", "--steps", "1", "--out", "out", "--quiet", *words]) == 0
+    assert main(["run", "health-rumor@1", "--agents", "200", "--steps", "1", "--out", "out", "--quiet", *words]) == 0
     run = Run.open(Path("out"))
     groups = trait_groups(run)
     assert set(groups.filter(pl.col("grouping") == "vaccinated")["group"]) == {"never", "once", "twice"}

@@ -154,7 +154,7 @@ def test_names_stand_on_one_line(tmp_path: Path) -> None:
 
 def test_bundled_scenarios_are_listed_and_loaded() -> None:
     lines = list_scenarios()
-    assert "health-rumor" in [line.name for line in lines]
+    assert "health-rumor@1" in [line.name for line in lines]
     for name, title, posts, propositions in lines:
         scenario = load_scenario(name)
         assert (scenario.name, scenario.title) == (name, title)

@@ -21,7 +21,7 @@ from townsquare.scenario.sources.expand import everyday_texts, expanded, rows_of
 from townsquare.scenario.sources.publishing import Publications, poisson, published
 from townsquare.settings.config import Config
 
-TOWN = load_scenario("health-rumor")
+TOWN = load_scenario("health-rumor@1")
 PUBLISHING = {
     "reliable": {"count": 15, "posts_per_day": 8, "topical": 0.25, "followed": 3},
     "low_credibility": {

@@ -134,13 +134,13 @@ def test_another_version_is_refused() -> None:
 
 def test_layers_of_a_command_line(tmp_path: Path) -> None:
     file = tmp_path / "config.yaml"
-    file.write_text("scenario: health-rumor\nsteps: 7\nagents: 70\nseed: 3\nfeed: {followed: 9}\n")
+    file.write_text("scenario: health-rumor@1\nsteps: 7\nagents: 70\nseed: 3\nfeed: {followed: 9}\n")
     found = resolve_for(None, file, ["feed.followed=11", "moderation.strategy=none"], agents=80, steps=None)
     config = found.config
     assert (config.steps, config.agents, config.seed, config.feed.followed) == (7, 80, 3, 11)
     assert config.moderation.strategy == "none"
     assert config.injection.posts_per_step == 4  # only the scenario says so
-    assert resolve_for("health-rumor").config.moderation.strategy == "hybrid"
+    assert resolve_for("health-rumor@1").config.moderation.strategy == "hybrid"
 
 
 def test_a_scenario_beside_the_file_is_found(tmp_path: Path) -> None:
@@ -163,7 +163,7 @@ def test_a_changed_scenario_is_another_configuration(tmp_path: Path) -> None:
 
 
 def test_plain_settings_in_a_file_resolve_to_the_same_run(tmp_path: Path) -> None:
-    first = resolve_for("health-rumor", None, ["policy=blind", "beliefs.tolerance=0.3"], seed=5)
+    first = resolve_for("health-rumor@1", None, ["policy=blind", "beliefs.tolerance=0.3"], seed=5)
     file = tmp_path / "settings.json"
     file.write_text(json.dumps(first.plain()))
     assert resolve_for(None, file) == first
