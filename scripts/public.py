@@ -96,6 +96,7 @@ def main() -> None:
 _INTRODUCTION = """# The public of Marlow Bay
 
 Written by `make public`, which runs the scenario `health-rumor` some 150 times (half an hour on two processors).
+Facts, rankers and ablations are those of runs without moderation.
 [Realism](realism.md) says what each fact is, where its interval comes from, and which facts no default was set from.
 """
 _RESPONSES = """The desk rules on the same posts after the same delays in every arm; what follows a ruling differs.
@@ -118,7 +119,13 @@ def _compare(
     folder: Path, seeds: int, vary: Mapping[str, Sequence[Any]], settings: Mapping[str, Any] | None = None
 ) -> Experiment:
     began = time.perf_counter()
-    made = ts.compare(SCENARIO, vary=dict(vary), seeds=seeds, settings=dict(settings or {}), out=folder)
+    made = ts.compare(
+        SCENARIO,
+        vary=dict(vary),
+        seeds=seeds,
+        settings={"moderation.response": "none"} | dict(settings or {}),
+        out=folder,
+    )
     sys.stdout.write(f"{folder.name}: {len(made.finished)} runs, {time.perf_counter() - began:.0f} s\n")
     return made
 

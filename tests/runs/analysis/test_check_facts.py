@@ -41,7 +41,14 @@ def compared(tmp_path_factory: pytest.TempPathFactory) -> ts.Experiment:
     out = tmp_path_factory.mktemp("runs") / "arms"
     arms = {"moderation.strategy": ["community", "none"], "feed.ranker": ["recent", "engagement"]}
     return ts.compare(
-        "health-rumor@1", vary=arms, seeds=2, agents=60, steps=60, settings={"time.step_minutes": 60}, workers=1, out=out
+        "health-rumor@1",
+        vary=arms,
+        seeds=2,
+        agents=60,
+        steps=60,
+        settings={"time.step_minutes": 60},
+        workers=1,
+        out=out,
     )
 
 

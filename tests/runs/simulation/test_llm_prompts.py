@@ -208,7 +208,9 @@ def test_a_forecast_on_the_command_line(capsys: pytest.CaptureFixture[str]) -> N
 def test_a_forecast_of_a_mix_asks_for_its_share_alone() -> None:
     members = "members: [{name: llm, share: 1}, {name: statistical, share: 3}]"
     sets = [f"policy={{name: mix, by: followers, {members}}}", "model=fake"]
-    expected = {one.purpose: one.calls for one in forecast(resolve_for("health-rumor@1", None, sets, agents=40, steps=2))}
+    expected = {
+        one.purpose: one.calls for one in forecast(resolve_for("health-rumor@1", None, sets, agents=40, steps=2))
+    }
     assert expected["react"] == 20, "a quarter of 40, twice"
 
 

@@ -313,7 +313,19 @@ def test_twenty_kills_and_no_recorded_call_is_asked_again(tmp_path: Path) -> Non
         while kills < 20:
             out = tmp_path / f"killed-{number}"
             number += 1
-            first = ["run", "health-rumor@1", "--agents", "12", "--steps", "4", "--seed", "1", *flags, "--out", str(out)]
+            first = [
+                "run",
+                "health-rumor@1",
+                "--agents",
+                "12",
+                "--steps",
+                "4",
+                "--seed",
+                "1",
+                *flags,
+                "--out",
+                str(out),
+            ]
             code = -1
             while code != 0:
                 known = recorded_calls(out)

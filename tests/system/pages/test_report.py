@@ -82,7 +82,14 @@ def test_a_real_run_has_four_figures_with_sentences_and_tables(real_run: Reads, 
     text = Elements(page).text
     for number in (1, 2, 3, 4):
         assert f"Figure {number}." in text
-    for word in ("health-rumor@1", "exposure-bounded", "hybrid", "statistical", real_run.content_hash, real_run.version):
+    for word in (
+        "health-rumor@1",
+        "exposure-bounded",
+        "hybrid",
+        "statistical",
+        real_run.content_hash,
+        real_run.version,
+    ):
         assert word in text
     assert page.count("<svg") >= 10
     assert page.count("<details>") >= 5
