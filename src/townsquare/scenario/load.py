@@ -114,8 +114,8 @@ def _load_synthetic(asked: str) -> Scenario:
 
 def _bundled_names() -> dict[str, Path]:
     """Return the YAML file of each name; ``scenario@1.yaml`` in the folder ``name`` is ``name@1``, an earlier form."""
-    found = (bundled_folder() / "scenarios").glob("*/scenario*.yaml")
-    return {path.parent.name + path.stem.removeprefix("scenario"): path for path in sorted(found)}
+    files_of_scenarios = (bundled_folder() / "scenarios").glob("*/scenario*.yaml")
+    return {path.parent.name + path.stem.removeprefix("scenario"): path for path in sorted(files_of_scenarios)}
 
 
 def list_scenarios() -> list[ScenarioLine]:

@@ -317,6 +317,7 @@ def test_a_wrong_setting_of_a_file_names_its_line(tmp_path: Path) -> None:
 
 def test_a_wrong_setting_of_a_scenario_names_the_scenario(tmp_path: Path) -> None:
     folder = shutil.copytree(bundled_folder() / "scenarios" / "health-rumor", tmp_path / "mine")
+    shutil.copy(folder / "scenario@1.yaml", folder / "scenario.yaml")
     text = (folder / "scenario.yaml").read_text(encoding="utf-8").replace("agents: 300", "agents: 0")
     (folder / "scenario.yaml").write_text(text, encoding="utf-8")
     with raises_error(SettingError, where=r"agents.*scenario"):
