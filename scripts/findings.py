@@ -15,7 +15,7 @@ from pathlib import Path
 from page_parts import replaced
 
 from townsquare.core.text_table import as_markdown, table
-from townsquare.core.words import number, signed
+from townsquare.core.words import significant
 from townsquare.experiments.answer import amount, answer
 from townsquare.experiments.comparison import compare
 from townsquare.experiments.manifest import Experiment
@@ -23,7 +23,10 @@ from townsquare.experiments.manifest import Experiment
 README = Path(__file__).resolve().parents[1] / "README.md"
 RESPONSES = ("none", "label", "note", "takedown")
 SEEDS = 3
-OUTCOMES = {"reach_false_mean": "reach of a false post", "belief_in_false_claims": "belief in false claims"}
+OUTCOMES = {
+    "reach_false_mean": "reach of a false post, agents",
+    "belief_in_false_claims": "belief in false claims (credence, 0 to 1)",
+}
 
 
 def flagship(folder: Path) -> Experiment:
@@ -43,18 +46,18 @@ def findings(experiment: Experiment) -> dict[str, str]:
             for outcome in OUTCOMES
             for row in [rows[outcome, label]]
             for what, text in (
-                ("mean", number(row["mean"], 0)),
-                ("effect", "{} ({}, 95% CI {} to {})".format(signed(row["difference"]), *amount(row, sign=True))),
+                ("mean", significant(row["mean"])),
+                ("effect", "{} (95% CI {} to {})".format(*amount(row, sign=True))),
             )
         }
         for label in labels
     ]
     blank = {f"{name} effect": "reference" for name in OUTCOMES}
-    base = {f"{name} mean": number(rows[name, labels[0]]["base"], 0) for name in OUTCOMES}
+    base = {f"{name} mean": significant(rows[name, labels[0]]["base"]) for name in OUTCOMES}
     columns = [
         heading
         for name, title in OUTCOMES.items()
-        for heading in (f"{title}, agents={name} mean", f"paired difference from {made.baseline}={name} effect")
+        for heading in (f"{title}={name} mean", f"paired difference from {made.baseline}={name} effect")
     ]
     shown = table(
         "", [{"arm": made.baseline} | base | blank, *cells], (str, "response=arm", *columns), words=("response",)
