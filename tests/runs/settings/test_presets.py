@@ -11,6 +11,7 @@ import polars as pl
 import pytest
 
 import townsquare as ts
+from raised_errors import raises_error
 from repository import ROOT
 from townsquare.cli import main
 from townsquare.core.enums import PostKind, Scorer, Veracity
@@ -78,7 +79,7 @@ def test_options_and_files_go_on_top_of_a_preset(tmp_path: Path) -> None:
     assert (found.config.injection.limit, found.config.injection.posts_per_step) == (30, 10)
     assert resolve_for("mosaic-appendix-f", file).config.scenario == "synthetic:20"
     file.write_text("scenario: mosaic-main\nagents: 12\ninjection: {limit: -1}\n")
-    with pytest.raises(SettingError, match=r"injection\.limit \(.*mine\.yaml, line 3\): got -1"):
+    with raises_error(SettingError, where=r"injection\.limit \(.*mine\.yaml, line 3\)", got="-1"):
         resolve_for(None, file)
 
 

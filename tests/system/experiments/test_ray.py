@@ -19,6 +19,7 @@ from typing import Any
 import pytest
 
 import worker_jobs
+from raised_errors import raises_error
 from ray_nodes import ENVIRONMENT, Nodes, needs_ray, nodes
 from synthetic_people import population
 from townsquare.cli import main
@@ -46,14 +47,14 @@ def _hashes(folder: Path) -> list[str]:
 
 @pytest.mark.parametrize("on", ["rays", "ray:", "ray://", "ray://host", "ray://host:x", "ray://a@host:1", "http://h:1"])
 def test_places_that_are_none(on: str) -> None:
-    with pytest.raises(SettingError, match="ray://HOST:PORT"):
+    with raises_error(SettingError, allowed="ray://HOST:PORT"):
         checked_place(on)
 
 
 def test_other_versions_are_refused() -> None:
     check_made_by(made_by(), "machine a")
     for name in made_by():
-        with pytest.raises(WrongVersion, match=rf"machine a: got {name} 0\.0"):
+        with raises_error(WrongVersion, where="machine a", got=rf"{name} 0\.0"):
             check_made_by({**made_by(), name: "0.0"}, "machine a")
 
 

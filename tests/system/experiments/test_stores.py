@@ -14,6 +14,7 @@ from pathlib import Path
 import pytest
 
 from ftp_server import ftp_server
+from raised_errors import raises_error
 from s3_server import s3_server
 from townsquare.cli import main
 from townsquare.core.errors import RecordError, RunBusy, SettingError
@@ -196,7 +197,7 @@ def test_a_store_that_is_gone_is_not_an_empty_one(tmp_path: Path) -> None:
         assert not store.has("experiment.json")
         assert store.names("") == []
     for ask in (store.is_empty, lambda: store.has("experiment.json"), lambda: store.names("")):
-        with pytest.raises(RecordError, match=r"ftp://"):
+        with raises_error(RecordError, where="ftp://"):
             ask()
 
 

@@ -7,6 +7,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from raised_errors import raises_error
+
 pytest.importorskip("torch")
 pytest.importorskip("transformers")
 
@@ -96,11 +98,11 @@ def test_it_is_a_strength_judge(tuned: tuple[Path, list[float]]) -> None:
 
 
 def test_errors_name_what_is_wrong(base: Path, tmp_path: Path) -> None:
-    with pytest.raises(SettingError, match="folder of a fine-tuned model"):
+    with raises_error(SettingError, allowed="folder of a fine-tuned model"):
         QualityRegressor.load(tmp_path / "missing")
-    with pytest.raises(SettingError, match="a model and tokenizer"):
+    with raises_error(SettingError, allowed="a model and tokenizer"):
         QualityRegressor.load(tmp_path)
-    with pytest.raises(DataError, match="outside"):
+    with raises_error(DataError, got="outside"):
         fine_tune(base, ["a"], [STATEMENT], [1.5], tmp_path / "x")
-    with pytest.raises(DataError, match="0 texts"):
+    with raises_error(DataError, got="0 texts"):
         fine_tune(base, [], [], [], tmp_path / "x")

@@ -267,7 +267,7 @@ def test_one_section_holds_the_settings_of_both() -> None:
     assert resolve({"moderation": "community"}).member("moderation") == "community"
     with raises_error(SettingError, where="shown_at"):
         resolve({"moderation": {"note_scorer": "factors", "shown_at": "high"}})
-    with pytest.raises(SettingError, match=r"moderation\.note_scorer.*threshold"):
+    with raises_error(SettingError, where=r"moderation\.note_scorer", do="threshold"):
         resolve({"moderation.note_scorer": "treshold"})
 
 

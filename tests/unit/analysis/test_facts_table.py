@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from raised_errors import raises_error
 from repository import ROOT
 from townsquare.analysis.facts.table import read_facts
 from townsquare.cli import main
@@ -72,7 +73,7 @@ def test_a_wrong_table_is_refused_by_its_field(tmp_path: Path, before: str, afte
 def test_a_fact_stands_once_in_a_table_of_bounded_size(tmp_path: Path) -> None:
     path = tmp_path / "own.yaml"
     path.write_text(OWN + OWN.partition("\n")[2])
-    with pytest.raises(DataError, match="the same id twice"):
+    with raises_error(DataError, got="the same id twice"):
         read_facts(path)
     path.write_text(OWN + "# " + "x" * 1_100_000)
     with pytest.raises(DataError):

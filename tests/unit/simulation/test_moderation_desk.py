@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from raised_errors import raises_error
 from small_worlds import draws_of, end_step, feed_of, follow, log, moderator_of, note, post, rate, shown_to, town
 from townsquare.core import registry, schema
 from townsquare.core.draws import Draws, Stage
@@ -233,5 +234,5 @@ def test_notes_of_moderators_are_checked(change: dict[str, int], message: str) -
 
     chosen = moderator_of("none")
     member = Moderator("odd", chosen.member.params, frozenset(), review)
-    with pytest.raises(ContractError, match=message):
+    with raises_error(ContractError, got=message):
         ChosenModerator(member, chosen.params, chosen.scorer).review(world, draws_of(world, Stage.MODERATE), True)
