@@ -57,16 +57,22 @@ def cascades(run: Reads) -> pl.DataFrame:
     )
 
 
-def share_trees(run: Reads) -> tuple[pl.DataFrame, np.ndarray]:
-    """Return roots that are no comments, and all shares, by row; and the place of each one's parent among them."""
+def share_trees(run: Reads, *, comments: bool = False) -> tuple[pl.DataFrame, np.ndarray]:
+    """Return roots that are no comments, and all shares, by row; and the place of each one's parent among them.
+
+    With ``comments`` the trees are conversations: comments hang below what they answer, with their own shares.
+    """
     posts = run.table("posts").select("post", "root", "parent", "kind", "step").sort("post")
-    posts = posts.filter(pl.col("root").is_in(posts.filter(pl.col("kind") != PostKind.COMMENT)["root"].implode()))
-    rows = posts["post"].to_numpy()
-    is_share = (posts["kind"] == PostKind.SHARE).to_numpy()
-    parent = np.where(is_share, posts["parent"].to_numpy(), -1)
-    # A share of a post without a row here counts as made from its root.
-    parent_row = np.searchsorted(rows, np.where(np.isin(parent, rows), parent, posts["root"].to_numpy()))
-    return posts, np.where(is_share, parent_row, -1)
+    made = [PostKind.SHARE, PostKind.COMMENT] if comments else [PostKind.SHARE]
+    if not comments:
+        posts = posts.filter(pl.col("root").is_in(posts.filter(pl.col("kind") != PostKind.COMMENT)["root"].implode()))
+    rows, hangs = posts["post"].to_numpy(), posts["kind"].is_in(made).to_numpy()
+    parent = np.where(hangs, posts["parent"].to_numpy(), -1)
+    # A share of a post without a row here counts as made from its root, and such a comment as a root.
+    top = posts["root"].to_numpy()
+    known = np.isin(parent, rows)
+    parent_row = np.searchsorted(rows, np.where(known, parent, top))
+    return posts, np.where(hangs & (known | (top != rows)), parent_row, -1)
 
 
 def _shapes(run: Reads) -> pl.DataFrame:
@@ -246,6 +252,21 @@ def depths(parent: npt.ArrayLike) -> Int64:
         depth += at >= 0
         at = np.where(at >= 0, above[at], -1)
     return depth
+
+
+def tops(parent: npt.ArrayLike) -> Int64:
+    """Return the row of the root of each node's tree; parents are as in :func:`depths`.
+
+    Examples
+    --------
+    >>> tops([-1, 0, 1, 0, -1]).tolist()
+    [0, 0, 0, 0, 4]
+    """
+    above = np.asarray(parent, np.int64)
+    at = np.arange(above.size)
+    while (above[at] >= 0).any():
+        at = np.where(above[at] >= 0, above[at], at)
+    return at
 
 
 def tree_shapes(parent: npt.ArrayLike) -> dict[str, npt.NDArray[np.float64]]:

@@ -6,7 +6,6 @@ import math
 import random
 from collections import Counter, defaultdict
 from collections.abc import Mapping
-from functools import cache
 from statistics import fmean, median
 from typing import Any
 
@@ -14,6 +13,20 @@ import numpy as np
 import polars as pl
 import pytest
 
+from fact_records import (
+    COMMENT,
+    FOLLOWED,
+    INJECTED,
+    LAST,
+    ORIGINAL,
+    PEOPLE,
+    SHARE,
+    TIME,
+    WARM,
+    Rows,
+    record,
+    run_of,
+)
 from handwritten_runs import FrameRun, settings
 from townsquare.analysis.beliefs import answers_to
 from townsquare.analysis.contract import CachedRun
@@ -22,88 +35,7 @@ from townsquare.analysis.facts.contract import Reading, change, window_of
 from townsquare.analysis.facts.measures import BESIDE_ANOTHER_FEED, BESIDE_NO_NOTES, OF_A_RUN, OF_NOTES
 from townsquare.analysis.facts.sitting import Sitting, readings_of_sittings
 from townsquare.analysis.facts.table import read_facts
-from townsquare.core.enums import AgentKind, LogKind, PostKind, Slot, Veracity
-
-PEOPLE, SOURCES, LAST, WARM, FOLLOWED = 60, 6, 240, 24, 48
-Rows = list[dict[str, Any]]
-SHARE, ORIGINAL, COMMENT, INJECTED = PostKind.SHARE, PostKind.ORIGINAL, PostKind.COMMENT, PostKind.INJECTED
-
-
-@cache
-def record(seed: int) -> dict[str, Rows]:
-    """A record by chance: hourly steps, unequal people, cascades of 1 to 60 posts."""
-    chance = random.Random(seed)
-    agents = [
-        {"agent": a, "kind": AgentKind.PERSON if a < PEOPLE else AgentKind.SOURCE} for a in range(PEOPLE + SOURCES)
-    ]
-    posts: Rows = []
-
-    def person() -> int:
-        return min(int(chance.expovariate(1 / 8)), PEOPLE - 1)
-
-    def post(kind: PostKind, author: int, step: int, **more: Any) -> int:
-        row = {"post": len(posts), "root": len(posts), "key": len(posts) + 1000, "kind": kind, "author": author}
-        posts.append(row | {"step": step} | more)
-        return len(posts) - 1
-
-    for _ in range(260):
-        step, kind = chance.randint(1, LAST - 10), chance.choice([ORIGINAL, COMMENT, INJECTED, INJECTED])
-        truth = (
-            chance.choice([Veracity.TRUE, Veracity.FALSE, Veracity.UNKNOWN]) if kind == INJECTED else Veracity.UNKNOWN
-        )
-        author = PEOPLE + chance.randrange(SOURCES) if kind == INJECTED else person()
-        root = post(kind, author, step, veracity=truth)
-        tree = [root]
-        for _ in range(min(60, int(chance.paretovariate(0.7)) - 1)):
-            parent = chance.choice(tree)
-            at = min(LAST, posts[parent]["step"] + 1 + int(chance.expovariate(1 / 12)))
-            tree.append(post(SHARE, person(), at, root=root, parent=parent, veracity=truth))
-    exposures = []
-    for agent in range(PEOPLE):
-        for shown in chance.sample(range(len(posts)), chance.randint(5, len(posts) // 2)):
-            of, came = posts[shown]["root"], posts[shown]["step"]
-            step = min(LAST, came + 1 + int(chance.expovariate(1 / 10)))
-            slot = chance.choice([Slot.FOLLOWED, Slot.OTHER])
-            exposures.append({"step": step, "agent": agent, "post": shown, "root": of, "slot": slot})
-    seen: set[tuple[int, int]] = set()
-    for row in sorted(exposures, key=lambda row: row["step"]):
-        row["first_seen"] = (row["agent"], row["root"]) not in seen
-        seen.add((row["agent"], row["root"]))
-    pairs = {(chance.randrange(PEOPLE), chance.randrange(PEOPLE + SOURCES)) for _ in range(500)}
-    follows = [{"follower": a, "followed": b, "change": 1} for a, b in sorted(pairs) if a != b]
-    follows += [{**row, "step": 5, "change": -1} for row in follows[:20]]
-    beliefs = []
-    for agent in range(PEOPLE):
-        for proposition in range(2):
-            stance = chance.uniform(-1, 1)
-            for step in (0, WARM, LAST):
-                beliefs.append({"step": step, "agent": agent, "proposition": proposition, "stance": stance})
-                stance = max(-1.0, min(1.0, 0.9 * stance + chance.gauss(0, 0.1)))
-    injected = [row["post"] for row in posts if row["kind"] == INJECTED]
-    noted = [{"note": n, "post": chance.choice(injected), "step": 1, "author": n % 30 - 3} for n in range(40)]
-    log = []
-    for row in noted:
-        for kind in chance.sample([LogKind.NOTE_SHOWN, LogKind.NOTE_WITHDRAWN], chance.randint(0, 2)):
-            step = min(LAST, posts[row["post"]]["step"] + chance.randint(1, 20))
-            log.append({"step": step, "post": row["post"], "kind": kind, "value": row["note"]})
-    return {
-        "agents": agents, "posts": posts, "exposures": exposures, "follows": follows, "beliefs": beliefs,
-        "notes": noted, "moderation_log": log,
-        "propositions": [{"proposition": p, "name": f"p{p}", "text": f"P{p}."} for p in range(2)],
-    }  # fmt: skip
-
-
-TIME = {"step_minutes": 60, "warm_up_hours": 24.0}
-
-
-SAY_WHAT_THEY_THINK = {"rule": "exposure-bounded", "answers": {"noise": 0.0, "repeat": 0.0}}
-
-
-def run_of(
-    seed: int, time: Mapping[str, Any] = TIME, beliefs: Mapping[str, Any] = SAY_WHAT_THEY_THINK, **tables: Rows
-) -> FrameRun:
-    return FrameRun({**record(seed), **tables}, settings(time=dict(time), beliefs=dict(beliefs)), last_step=LAST)
-
+from townsquare.core.enums import LogKind, Slot, Veracity
 
 # --- plain Python ------------------------------------------------------------------------------------------
 
@@ -123,6 +55,37 @@ def cascades_of(seed: int) -> list[dict[str, Any]]:
                 after.append(row["step"] - root["step"])
         out.append({**root, "depths": depth, "after": sorted(after), "size": len(depth), "tree": tree(posts, depth)})
     return out
+
+
+def conversations_of(seed: int) -> list[dict[str, Any]]:
+    """The same roots with everything below them, comments too."""
+    posts, out = record(seed)["posts"], []
+    below: dict[int, list[int]] = defaultdict(list)
+    for row in posts:
+        below[row.get("parent", -1)].append(row["post"])
+    for root in posts:
+        if root["kind"] in (SHARE, COMMENT) or not WARM < root["step"] <= LAST - FOLLOWED:
+            continue
+        depth = {root["post"]: 0}
+        for node in (walk := [root["post"]]):
+            for child in below[node]:
+                depth[child] = depth[node] + 1
+                walk.append(child)
+        after = sorted(posts[node]["step"] - root["step"] for node in depth if depth[node])
+        out.append({**root, "depths": depth, "after": after, "size": len(depth), "tree": tree(posts, depth)})
+    return out
+
+
+CLASSES = {
+    "structural_virality": {10: 2.07, 20: 2.58, 40: 2.97, 80: 2.88, 160: 3.8},
+    "conversation_depth": {10: 2, 20: 4, 40: 5, 80: 5, 160: 11.5},
+    "conversation_half_life": {10: 4.06, 20: 3.42, 40: 3.91, 80: 9.49, 160: 8.81},
+}
+
+
+def beside(name: str, size: int) -> float:
+    """The published median of conversations of this size."""
+    return CLASSES[name][max(start for start in CLASSES[name] if start <= size)]
 
 
 def tree(posts: Rows, nodes: Mapping[int, int]) -> dict[int, set[int]]:
@@ -209,7 +172,9 @@ def standing(seed: int) -> set[tuple[int, int]]:
 def oracle(seed: int) -> dict[str, float]:
     tables = record(seed)
     posts, every = tables["posts"], cascades_of(seed)
-    early = [1 + sum(after <= FOLLOWED for after in one["after"]) for one in every]
+    talks = conversations_of(seed)
+    early = [1 + sum(after <= FOLLOWED for after in one["after"]) for one in talks]
+    large_talks = [one for one in talks if one["size"] >= 10]
     own = [one for one in every if one["kind"] == ORIGINAL]
     large = [one for one in every if one["size"] >= 10]
     known = [one for one in large if one["kind"] == INJECTED and one["veracity"] != Veracity.UNKNOWN]
@@ -223,9 +188,15 @@ def oracle(seed: int) -> dict[str, float]:
     return {
         "unshared_posts": fmean(not any(after <= FOLLOWED for after in one["after"]) for one in own),
         "conversation_size_gini": gini([size for size in early if size >= 10]),
-        "structural_virality": median(mean_distance(one["tree"]) for one in large),
-        "conversation_depth": median(max(one["depths"].values()) for one in large),
-        "conversation_half_life": median(one["after"][(one["size"] - 1) // 2] for one in large),
+        "structural_virality": median(
+            mean_distance(one["tree"]) - beside("structural_virality", one["size"]) for one in large_talks
+        ),
+        "conversation_depth": median(
+            max(one["depths"].values()) - beside("conversation_depth", one["size"]) for one in large_talks
+        ),
+        "conversation_half_life": median(
+            one["after"][(one["size"] - 1) // 2] - beside("conversation_half_life", one["size"]) for one in large_talks
+        ),
         "impression_half_life": median(half_of_views(shown, one) for one in own if views_of(shown, one)),
         "false_size_ratio": sizes[2] / sizes[1],
         "false_structure_at_equal_size": coefficient_of_false(
@@ -256,14 +227,14 @@ def views_of(shown: Rows, one: Mapping[str, Any]) -> list[int]:
 
 def half_of_views(shown: Rows, one: Mapping[str, Any]) -> float:
     views = views_of(shown, one)
-    return 60.0 * next(after for after in views if 2 * sum(other <= after for other in views) >= len(views))
+    return 60.0 * next(after - 0.5 for after in views if 2 * sum(other <= after for other in views) >= len(views))
 
 
-def across(links: set[tuple[int, int]], stance: list[float]) -> float:
+def across(links: set[tuple[int, int]], stance: list[float], cut: float = 0.25, *, every: bool = True) -> float:
     friends = defaultdict(list)
     for a, b in links:
-        if abs(stance[a]) > 0.25 and stance[b] != 0:
-            friends[a].append(stance[a] * stance[b] < 0)
+        if abs(stance[a]) > 0.25 and stance[b] != 0 and (every or abs(stance[b]) > cut):
+            friends[a].append(stance[a] * stance[b] < 0 and abs(stance[b]) > cut)
     return fmean(fmean(each) for each in friends.values())
 
 
@@ -297,8 +268,12 @@ def test_measures_agree_with_plain_python(seed: int) -> None:
 def test_further_readings_agree_with_plain_python(seed: int) -> None:
     readings = readings_of(run_of(seed), OF_A_RUN)
     large = [one for one in cascades_of(seed) if one["size"] >= 10]
-    direct = [sum(depth == 1 for depth in one["depths"].values()) / (one["size"] - 1) for one in large]
-    assert readings["conversation_depth"].also["shares made from the root"] == pytest.approx(median(direct))
+    talks = [one for one in conversations_of(seed) if one["size"] >= 10]
+    direct = [sum(depth == 1 for depth in one["depths"].values()) / (one["size"] - 1) for one in talks]
+    assert readings["conversation_depth"].also["answers to the root"] == pytest.approx(median(direct))
+    early = [1 + sum(after <= FOLLOWED for after in one["after"]) for one in talks]
+    small = readings["conversation_size_gini"].also["conversations of 10 to 39 posts"]
+    assert small == pytest.approx(gini([size for size in early if 10 <= size < 40]))
     false = {
         row["post"] for row in record(seed)["posts"] if row["kind"] == INJECTED and row["veracity"] == Veracity.FALSE
     }
@@ -307,6 +282,11 @@ def test_further_readings_agree_with_plain_python(seed: int) -> None:
     also = readings["exposure_concentration"].also
     assert also["share of the top 1% of people"] == pytest.approx(top(per_person([row["agent"] for row in rows]), 0.01))
     assert also["directly from followed sources"] == pytest.approx(smallest(per_person(followed)))
+    links = {(a, b) for a, b in standing(seed) if b < PEOPLE}
+    friends = readings["cross_cutting_friends"].also
+    assert friends["of the other sign"] == pytest.approx(fmean(across(links, end, 0) for _, end in moves(seed)))
+    among = fmean(across(links, end, every=False) for _, end in moves(seed))
+    assert friends["among those with a side"] == pytest.approx(among)
     followers = Counter(b for _, b in standing(seed))
     known = [one for one in large if one["kind"] == INJECTED and one["veracity"] != Veracity.UNKNOWN]
     matched = coefficient_of_false(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from dataclasses import replace
 
 import numpy as np
 import polars as pl
@@ -118,19 +119,29 @@ def reciprocity(run: Reads) -> Reading:
 
 
 def cross_cutting_friends(run: Reads) -> Reading:
-    """Measure the proportion of followed people on the other side, mean over people with a side and propositions."""
+    """Measure the proportion of followed people with the other side, mean over people with a side and propositions."""
     graph = follow_graph(run).of_persons()
-    return _over_propositions(run, lambda moves: _other_side(graph, moves), asked=False)
+
+    def mean(cut: float, *, every: bool = True) -> Reading:
+        return _over_propositions(run, lambda moves: _other_side(graph, moves, cut, every=every), asked=False)
+
+    of_side, of_sign, of_sides = mean(SIDE), mean(0.0), mean(SIDE, every=False)
+    also = {"of the other sign": of_sign.value, "among those with a side": of_sides.value}
+    return replace(of_side, also={name: value for name, value in also.items() if math.isfinite(value)})
 
 
-def _other_side(graph: FollowGraph, moves: pl.DataFrame) -> float:
-    """Return the mean proportion of followed people whose stance has the other sign; NaN with too few people."""
+def _other_side(graph: FollowGraph, moves: pl.DataFrame, cut: float, *, every: bool) -> float:
+    """Return the mean proportion of followed people whose stance is opposed and above ``cut`` in size.
+
+    It is of those followed whose stance is known, or, unless ``every``, above ``cut``; NaN with too few people.
+    """
     known, stance = moves["agent"].to_numpy(), np.full(graph.agents.size, np.nan)
     present = np.isin(known, graph.agents)
     stance[np.searchsorted(graph.agents, known[present])] = moves["end"].to_numpy()[present]
-    of_side = np.abs(stance) > SIDE
-    links = of_side[graph.follower] & np.isfinite(stance[graph.followed]) & (stance[graph.followed] != 0)
-    who, other = graph.follower[links], stance[graph.follower[links]] * stance[graph.followed[links]] < 0
+    follower, followed = stance[graph.follower], stance[graph.followed]
+    takes = np.abs(followed) > cut
+    links = (np.abs(follower) > SIDE) & np.isfinite(followed) & (followed != 0) & (takes | every)
+    who, other = graph.follower[links], ((follower * followed < 0) & takes)[links]
     n = np.bincount(who, minlength=stance.size)
     across = np.bincount(who, weights=other, minlength=stance.size)
     return float((across[n > 0] / n[n > 0]).mean()) if np.count_nonzero(n) >= FEWEST_PEOPLE else math.nan

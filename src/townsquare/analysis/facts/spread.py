@@ -1,32 +1,37 @@
 """Facts about how posts spread: sizes and shapes of cascades, and how fast posts are shared and seen.
 
-A cascade is a root and its shares. Cascades count if the root came after the warm-up and, where steps have a length, 48
-hours before the end or earlier.
+A cascade is a root and its shares; a conversation is a root, its shares and the comments below it. Both count if the
+root came after the warm-up and, where steps have a length, 48 hours before the end or earlier. Conversations are held
+against published ones of their own size, ``data/conversations.yaml``.
 """
 
 from __future__ import annotations
 
 import math
+from functools import cache
+from typing import Any
 
 import numpy as np
 import polars as pl
 
 from townsquare.analysis import statistics
 from townsquare.analysis.contract import Reads, once_a_run
-from townsquare.analysis.diffusion import depths, share_trees, tree_shapes
+from townsquare.analysis.diffusion import depths, share_trees, tops, tree_shapes
 from townsquare.analysis.facts.contract import FOLLOWED_HOURS, NO_HOURS, Reading, few, missing, window_of
 from townsquare.analysis.follow_graph import standing_follows
 from townsquare.analysis.posts import roots
 from townsquare.analysis.reach import exposure_counts
-from townsquare.core.array_types import Float
+from townsquare.core.array_types import Float, Int64
+from townsquare.core.documents import read_yaml
 from townsquare.core.enums import AgentKind, PostKind
+from townsquare.core.files import bundled_folder
 
 LARGE = 10
 """Posts of a cascade that counts as noticed."""
 FEWEST, FEWEST_OF_A_CLASS = 5, 3
 """Large cascades that a median needs, of all posts and of false or true ones."""
 FEWEST_POSTS = 20
-_LARGE = f"cascades of at least {LARGE} posts"
+_LARGE, _CONVERSATIONS = f"cascades of at least {LARGE} posts", f"conversations of at least {LARGE} posts"
 
 
 @once_a_run
@@ -41,9 +46,19 @@ def followed_cascades(run: Reads) -> pl.DataFrame:
         ``depth`` (links of the longest chain), ``virality`` (mean links between two posts), ``direct`` (proportion of
         shares made from the root), ``half`` (steps from the root to the share in the middle).
     """
+    return _followed(run, comments=False)
+
+
+@once_a_run
+def followed_conversations(run: Reads) -> pl.DataFrame:
+    """Return the same of conversations, in which comments count as shares do."""
+    return _followed(run, comments=True)
+
+
+def _followed(run: Reads, *, comments: bool) -> pl.DataFrame:
     window = window_of(run)
     followed = window.steps(FOLLOWED_HOURS)
-    posts, parent = share_trees(run)
+    posts, parent = share_trees(run, comments=comments)
     shapes = tree_shapes(parent)
     shape = pl.DataFrame(
         {
@@ -59,22 +74,35 @@ def followed_cascades(run: Reads) -> pl.DataFrame:
         .filter(pl.col("kind") != PostKind.COMMENT)
         .select("root", "kind", "author", "step", "injected", "veracity")
     )
-    shares = posts.with_columns(pl.Series("depth", depths(parent))).filter(pl.col("kind") == PostKind.SHARE)
-    after = shares.select("root", "depth", at="step").join(came.select("root", "step"), on="root")
+    top = pl.Series("root", posts["post"].to_numpy()[tops(parent)], pl.Int32)
+    answers = posts.with_columns(top, pl.Series("depth", depths(parent))).filter(pl.col("depth") > 0)
+    after = answers.select("root", "depth", at="step").join(came.select("root", "step"), on="root")
     after = after.with_columns(after=pl.col("at") - pl.col("step")).sort("root", "after")
     in_time = pl.lit(value=True) if window.hours is None else pl.col("after") <= followed
-    shared = after.group_by("root").agg(
+    answered = after.group_by("root").agg(
         early=in_time.sum().cast(pl.Int64) + 1,
         direct=(pl.col("depth") == 1).mean(),
         half=pl.col("after").get(pl.len() // 2),
     )
     in_window = pl.col("step").is_between(window.first, window.last - followed)
-    frame = came.filter(in_window).join(shape, on="root").join(shared, on="root", how="left")
+    frame = came.filter(in_window).join(shape, on="root").join(answered, on="root", how="left")
     return frame.with_columns(pl.col("early").fill_null(1)).sort("root")
 
 
-def _large(run: Reads, size: str = "size") -> pl.DataFrame:
-    return followed_cascades(run).filter(pl.col(size) >= LARGE)
+@cache
+def _published() -> dict[str, tuple[Int64, Float]]:
+    """Return by measure the smallest sizes of the published classes, and the median of each."""
+    table: Any = read_yaml(bundled_folder() / "conversations.yaml")
+    sizes = np.array([row["from"] for row in table["classes"]], np.int64)
+    return {name: (sizes, np.array([row[name] for row in table["classes"]], float)) for name in table["measures"]}
+
+
+def _less_published(large: pl.DataFrame, name: str, column: str, unit: float = 1.0) -> tuple[float, float]:
+    """Return the median of a column less the published median at the same size, and the median itself."""
+    sizes, medians = _published()[name]
+    at = np.searchsorted(sizes, large["size"].to_numpy(), side="right") - 1
+    values = large[column].to_numpy() * unit
+    return float(np.median(values - medians[at])), float(np.median(values))
 
 
 def _by_persons(run: Reads) -> pl.Expr:
@@ -93,43 +121,59 @@ def unshared_posts(run: Reads) -> Reading:
     return Reading(float((own["early"] == 1).mean()))  # type: ignore[arg-type]
 
 
+def _conversations(run: Reads) -> pl.DataFrame | Reading:
+    """Return large conversations; a reading without a value where there are too few."""
+    large = followed_conversations(run).filter(pl.col("size") >= LARGE)
+    return large if large.height >= FEWEST else few(large.height, FEWEST, _CONVERSATIONS)
+
+
 def conversation_size_gini(run: Reads) -> Reading:
-    """Measure the Gini coefficient of sizes of large cascades within 48 hours."""
-    large = _large(run, "early")
-    if large.height < FEWEST:
-        return few(large.height, FEWEST, _LARGE)
-    return Reading(statistics.gini(large["early"].to_numpy()))
+    """Measure the Gini coefficient of sizes of large conversations within 48 hours, of all sizes and of small ones."""
+    sizes = followed_conversations(run).filter(pl.col("early") >= LARGE)["early"].to_numpy()
+    if sizes.size < FEWEST:
+        return few(sizes.size, FEWEST, _CONVERSATIONS)
+    small = sizes[sizes < 4 * LARGE]
+    also = (
+        {f"conversations of {LARGE} to {4 * LARGE - 1} posts": statistics.gini(small)} if small.size >= FEWEST else {}
+    )
+    return Reading(statistics.gini(sizes), also)
 
 
 def structural_virality(run: Reads) -> Reading:
-    """Measure the median structural virality of large cascades, and its rank correlation with size."""
-    large = _large(run)
-    if large.height < FEWEST:
-        return few(large.height, FEWEST, _LARGE)
+    """Measure structural virality of large conversations less that of published ones of equal size, median."""
+    large = _conversations(run)
+    if isinstance(large, Reading):
+        return large
     size, virality = (large[name].rank().to_numpy() for name in ("size", "virality"))
-    return Reading(_median(large["virality"]), {"rank correlation with size": _correlation(size, virality)})
+    difference, median = _less_published(large, "structural_virality", "virality")
+    return Reading(difference, {"at any size": median, "rank correlation with size": _correlation(size, virality)})
 
 
 def conversation_depth(run: Reads) -> Reading:
-    """Measure the median depth of large cascades, and the median proportion of shares made from the root."""
-    large = _large(run)
-    if large.height < FEWEST:
-        return few(large.height, FEWEST, _LARGE)
-    return Reading(_median(large["depth"]), {"shares made from the root": _median(large["direct"])})
+    """Measure the depth of large conversations less that of published ones of equal size, median."""
+    large = _conversations(run)
+    if isinstance(large, Reading):
+        return large
+    difference, median = _less_published(large, "conversation_depth", "depth")
+    return Reading(difference, {"at any size": median, "answers to the root": _median(large["direct"])})
 
 
 def conversation_half_life(run: Reads) -> Reading:
-    """Measure the median of the hours in which large cascades had half of their shares."""
-    hours, large = window_of(run).hours, _large(run)
+    """Measure the hours in which large conversations had half of their answers, less the published at equal size."""
+    hours, large = window_of(run).hours, _conversations(run)
     if hours is None:
         return missing(NO_HOURS)
-    if large.height < FEWEST:
-        return few(large.height, FEWEST, _LARGE)
-    return Reading(_median(large["half"]) * hours)
+    if isinstance(large, Reading):
+        return large
+    difference, median = _less_published(large, "conversation_half_life", "half", hours)
+    return Reading(difference, {"at any size": median})
 
 
 def impression_half_life(run: Reads) -> Reading:
-    """Measure the median of the minutes in which posts of persons had half of their first exposures of 48 hours."""
+    """Measure the median of the minutes in which posts of persons had half of their first exposures of 48 hours.
+
+    A post is seen from the step after its own: it comes at the end of its step, and is seen in the middle of a later.
+    """
     window = window_of(run)
     if window.hours is None:
         return missing(NO_HOURS)
@@ -140,7 +184,7 @@ def impression_half_life(run: Reads) -> Reading:
     so_far, in_all = pl.col("newly").cum_sum().over("root"), pl.col("newly").sum().over("root")
     halves = seen.filter(so_far * 2 >= in_all).group_by("root").agg(pl.col("after").min())
     views = seen.group_by("root").agg(pl.col("newly").sum())
-    halves = halves.join(views, on="root").with_columns(minutes=pl.col("after") * window.hours * 60)
+    halves = halves.join(views, on="root").with_columns(minutes=(pl.col("after") - 0.5) * window.hours * 60)
     if halves.height < FEWEST_POSTS:
         return few(halves.height, FEWEST_POSTS, "posts of people with an exposure within 48 hours")
     often = halves.filter(pl.col("newly") >= LARGE)["minutes"]
@@ -171,7 +215,9 @@ def false_structure_at_equal_size(run: Reads) -> Reading:
 
 def _known(run: Reads) -> pl.DataFrame | Reading:
     """Return large cascades of injected posts of known truth; a reading without a value where there are too few."""
-    large = _large(run).filter(pl.col("injected") & (pl.col("veracity") != "unknown"))
+    large = followed_cascades(run).filter(
+        pl.col("size") >= LARGE, pl.col("injected") & (pl.col("veracity") != "unknown")
+    )
     for word in ("false", "true"):
         n = large.filter(pl.col("veracity") == word).height
         if n < FEWEST_OF_A_CLASS:
