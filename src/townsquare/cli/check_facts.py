@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -51,19 +52,26 @@ def facts(
     report = check_facts(folder, arm=arm, facts=file)
     if as_json:
         checks = [_plain(check) for check in report.checks]
-        return show_json({"event": "result", **picked(report, "answer", "left_out", "runs", "arm"), "facts": checks})
+        return show_json(
+            {
+                "event": "result",
+                **picked(report, "answer", "left_out", "of_rules", "by_class", "runs", "arm"),
+                "facts": checks,
+            }
+        )
     _show(report)
     return 0
 
 
 def _plain(check: FactCheck) -> dict[str, Any]:
     fact = picked(check.fact, *FACT.split(), "target=interval")
-    interval = [check.low, check.high] if check.runs > 1 else None
+    interval = [check.low, check.high] if math.isfinite(check.low) else None
     shown = picked(check, "value", "inside", "measured", "scored", "reason", "runs", "also")
     return {**fact, **shown, "interval": interval, "published": check.fact.value}
 
 
 def _show(report: FactReport) -> None:
+    from townsquare.analysis.facts.check import CLASSES
     from townsquare.analysis.facts.table import short_number
     from townsquare.core.words import count
 
@@ -73,13 +81,22 @@ def _show(report: FactReport) -> None:
     print(safe(f"{count(report.runs, 'run')}{of_arm}. Definitions and sources: docs/realism.md\n"))
 
     def row(check: FactCheck) -> tuple[str, ...]:
-        ends = f" [{short_number(check.low)}, {short_number(check.high)}]" if check.runs > 1 else ""
+        ends = f" [{short_number(check.low)}, {short_number(check.high)}]" if math.isfinite(check.low) else ""
         mark = "not scored" if check.fact.verify else "yes" if check.inside else "NO"
         fact, left = check.fact, "yes" if check.fact.left_out else ""
-        return fact.id, f"{short_number(check.value)}{ends}", fact.target, mark, fact.unit, fact.certainty, left
+        return (
+            fact.id,
+            CLASSES.get(fact.scope, fact.scope),
+            f"{short_number(check.value)}{ends}",
+            fact.target,
+            mark,
+            fact.unit,
+            fact.certainty,
+            left,
+        )
 
     measured = [check for check in report.checks if check.measured]
-    heads = ("fact", "value", "target", "inside", "unit", "certainty", "left out")
+    heads = ("fact", "class", "value", "target", "inside", "unit", "certainty", "left out")
     numbers = ("value", "target")
     show("", map(row, measured), (str, *heads), words=[head for head in heads if head not in numbers])
     driven = [(check.fact.id, check.fact.drives) for check in measured if not check.inside and check.fact.drives]

@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 from townsquare.analysis.facts.check import FactReport, Readings, check, read_once, readings_of
 from townsquare.analysis.facts.measures import BESIDE_ANOTHER_FEED, BESIDE_NO_NOTES, OF_A_SITTING, OF_NOTES
+from townsquare.analysis.facts.rules import OF_A_RULE, rule_readings
 from townsquare.analysis.facts.table import read_facts
 from townsquare.analysis.moderation import moderated
 from townsquare.core.arguments import checked
@@ -47,6 +48,7 @@ def check_facts(
     -------
     FactReport
         ``answer`` says how many facts are inside; ``checks`` has each fact with its value and its interval over runs.
+        Facts of belief rules are those of the shipped rules and values, whatever rule the runs use.
 
     Raises
     ------
@@ -66,14 +68,19 @@ def check_facts(
                 "arm", got=repr(arm), allowed="an arm of a comparison", do="leave it out for a single run"
             )
         assert not isinstance(target, Experiment)
-        return check(listed, [_readings(Run.open(target), names)])
+        return check(listed, [_readings(Run.open(target), names), _of_rules(names)])
     arms = _arms(experiment)
     chosen = _chosen(arms, arm, experiment)
     readings: list[Readings] = [_readings(run, names) for run in chosen.runs.values()]
     if not chosen.has_notes:
         readings = [{name: reading for name, reading in each.items() if name not in OF_NOTES} for each in readings]
     readings += _beside(chosen, arms, names)
-    return check(listed, readings, len(chosen.runs), chosen.name)
+    return check(listed, [*readings, _of_rules(names)], len(chosen.runs), chosen.name)
+
+
+def _of_rules(names: list[str]) -> Readings:
+    """Return what the shipped belief rules show, if any of it is asked for."""
+    return rule_readings() if set(names) & set(OF_A_RULE) else {}
 
 
 def _readings(run: Run, names: list[str]) -> Readings:

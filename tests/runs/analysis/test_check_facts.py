@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -15,6 +16,7 @@ from raised_errors import raises_error
 from townsquare.analysis.facts.check import check_run
 from townsquare.analysis.facts.measures import BESIDE_NO_NOTES, NAMES, OF_A_SITTING
 from townsquare.analysis.facts.people import smallest_share
+from townsquare.analysis.facts.rules import OF_A_RULE
 from townsquare.cli import main
 from townsquare.core.errors import DataError, RecordError, SettingError, UnknownName
 from townsquare.experiments.run_answer import answer_run
@@ -70,9 +72,9 @@ def test_the_command_and_python_say_the_same(run: Run, capsys: pytest.CaptureFix
         fact = facts[check.fact.id]
         assert (fact["measured"], fact["inside"], fact["target"]) == (check.measured, check.inside, check.fact.interval)
         assert fact["value"] == (check.value if check.measured else None)
-        assert fact["interval"] is None
+        assert (fact["interval"] is None) == (fact["scope"] != "rule"), fact["id"]
         assert bool(fact["reason"]) != fact["measured"], fact["id"]
-    scored = [fact for fact in facts.values() if fact["measured"] and not fact["verify"]]
+    scored = [fact for fact in facts.values() if fact["measured"] and not fact["verify"] and fact["scope"] != "rule"]
     inside = [fact for fact in scored if fact["inside"]]
     assert result["answer"].startswith(f"{len(inside)} of {len(scored)} facts inside")
     assert all(fact["id"] in result["answer"] for fact in scored if not fact["inside"])
@@ -81,11 +83,23 @@ def test_the_command_and_python_say_the_same(run: Run, capsys: pytest.CaptureFix
 def test_the_first_line_is_the_answer(run: Run, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["check", "facts", str(run.folder)]) == 0
     shown = capsys.readouterr().out
-    answer, left_out, *rest = shown.splitlines()
-    assert (answer, left_out) == tuple(str(ts.check_facts(run)).splitlines())
+    answer, left_out, of_rules, by_class, *rest = shown.splitlines()
+    assert (answer, left_out, of_rules, by_class) == tuple(str(ts.check_facts(run)).splitlines())
     assert "left-out facts inside" in left_out
+    assert "facts of the shipped belief rules inside" in of_rules
+    assert all(f"{name} " in by_class for name in ("runs", "sittings", "rules"))
     for words in ("unshared_posts", "not scored", "Not measured", "what drives them"):
         assert any(words in line for line in rest), words
+
+
+def test_facts_of_rules_are_those_of_the_shipped_rules(run: Run) -> None:
+    facts = {one.fact.id: one for one in ts.check_facts(run).checks if one.fact.scope == "rule"}
+    assert facts.keys() == set(OF_A_RULE)
+    assert all(one.measured and one.runs == 0 and one.low <= one.high for one in facts.values())
+    labeled = facts["label_false_belief"]
+    left = 1 / (1 + math.exp(3.0 - math.log(0.32 / 0.68))) / 0.32
+    assert (labeled.value, labeled.low, labeled.high) == pytest.approx([h * (left - 1) for h in (0.33, 0.45, 0.10)])
+    assert facts["keepers_and_adopters"].inside is False  # one weight for everybody has no keepers
 
 
 def test_a_measure_over_the_tables_of_a_real_run(run: Run) -> None:

@@ -32,11 +32,11 @@ from made_experiments import (
 from raised_errors import raises_error
 from repository import SHARED
 from townsquare.beliefs.averaging import QUANTITIES, known_samples
+from townsquare.beliefs.laboratory import after_rounds
 from townsquare.cli import main
 from townsquare.core.documents import finite
 from townsquare.core.errors import DataError
 from townsquare.humans.effects.contract import Arm
-from townsquare.humans.effects.rounds import after_rounds
 from townsquare.pages.people.arms import answer, plain
 
 ALL = (*FORMS, "trajectories")

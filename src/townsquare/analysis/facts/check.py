@@ -17,6 +17,7 @@ from townsquare.analysis.facts.table import Fact, read_facts
 Readings = Mapping[str, Reading]
 """What one run shows, by measure."""
 MOST_NAMED = 12
+CLASSES = {"run": "runs", "sitting": "sittings", "rule": "rules"}
 _EXPOSURES = {"exposures": "step agent post root slot verdict note first_seen"}
 
 
@@ -31,9 +32,10 @@ class FactCheck:
     measured : bool
         Whether any run shows it.
     value, low, high : float
-        Mean over the runs that show it, with Student's interval at 95%; NaN where there is none, as for one run.
+        Mean over the runs that show it, with Student's interval at 95%; NaN where there is none, as for one run. Of a
+        fact of a rule: at the shipped value of its parameter, and over the interval of that.
     runs : int
-        How many runs show it.
+        How many runs show it; 0 for a fact of a rule, which needs none.
     reason : str
         Why it is not measured, in plain words.
     also : mapping of str to float
@@ -70,11 +72,27 @@ class FactReport:
 
     @property
     def answer(self) -> str:
-        """The answer in one sentence: how many facts are inside, and which are not."""
-        return _inside([check for check in self.checks if check.scored], "facts inside")
+        """The answer in one sentence: how many facts are inside, and which are not; those of rules need no run."""
+        return _inside([check for check in self.checks if check.scored and check.fact.scope != "rule"], "facts inside")
 
     def __str__(self) -> str:
-        return "\n".join(filter(None, (self.answer, self.left_out)))
+        return "\n".join(filter(None, (self.answer, self.left_out, self.of_rules, self.by_class)))
+
+    @property
+    def of_rules(self) -> str:
+        """The same of facts of the shipped belief rules, whatever rule the runs use; empty where none is measured."""
+        checks = [check for check in self.checks if check.scored and check.fact.scope == "rule"]
+        return _inside(checks, "facts of the shipped belief rules inside") if checks else ""
+
+    @property
+    def by_class(self) -> str:
+        """How many facts of each class are inside, of those measured; empty where one class at most is measured."""
+        scored: dict[str, list[FactCheck]] = {}
+        for check in self.checks:
+            if check.scored:
+                scored.setdefault(CLASSES.get(check.fact.scope, check.fact.scope), []).append(check)
+        words = [f"{name} {sum(bool(check.inside) for check in of)} of {len(of)}" for name, of in scored.items()]
+        return f"By class: {', '.join(words)}." if len(words) > 1 else ""
 
     @property
     def left_out(self) -> str:
@@ -118,6 +136,8 @@ def _check(fact: Fact, runs: Sequence[Readings]) -> FactCheck:
         return FactCheck(fact, measured=False, reason=readings[0].reason if readings else fact.reason)
     estimate = statistics.mean([reading.value for reading in shown])
     names = dict.fromkeys(name for reading in shown for name in reading.also)
+    if len(shown) == 1 and not math.isnan(shown[0].ends[0]):
+        return FactCheck(fact, True, shown[0].value, *shown[0].ends)
     also = {name: statistics.mean([each.also[name] for each in shown if name in each.also]).value for name in names}
     return FactCheck(fact, True, *estimate, runs=len(shown), also=also)
 

@@ -30,12 +30,15 @@ class Reading:
         Why there is no value, in plain words.
     counts : (float, float)
         Of a relative change: the counts with and without, which are added up over runs, as one run has few; else NaN.
+    ends : (float, float)
+        Of a belief rule: the values at the ends of the interval of the parameter that decides; else NaN.
     """
 
     value: float = math.nan
     also: Mapping[str, float] = field(default_factory=dict)
     reason: str = ""
     counts: tuple[float, float] = (math.nan, math.nan)
+    ends: tuple[float, float] = (math.nan, math.nan)
 
     @property
     def measured(self) -> bool:

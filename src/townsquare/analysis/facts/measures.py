@@ -7,6 +7,7 @@ from collections.abc import Callable
 from townsquare.analysis.contract import Reads
 from townsquare.analysis.facts import notes, people, spread
 from townsquare.analysis.facts.contract import Reading
+from townsquare.analysis.facts.rules import OF_A_RULE
 
 OF_A_RUN: dict[str, Callable[[Reads], Reading]] = {
     function.__name__: function
@@ -36,4 +37,4 @@ OF_A_SITTING = (
     "silent_in_a_sitting",
 )  # fmt: skip
 """Measures of random posts of a scenario put to random people."""
-NAMES = (*OF_A_RUN, *OF_NOTES, *BESIDE_NO_NOTES, *BESIDE_ANOTHER_FEED, *OF_A_SITTING)
+NAMES = (*OF_A_RUN, *OF_NOTES, *BESIDE_NO_NOTES, *BESIDE_ANOTHER_FEED, *OF_A_SITTING, *OF_A_RULE)

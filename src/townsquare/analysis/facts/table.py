@@ -30,8 +30,9 @@ SCOPES: dict[str, tuple[str, str]] = {
     "notes": ("Facts of community notes", "A run with community notes shows these."),
     "rule": (
         "Facts of a belief rule",
-        "Experiments with known inputs: they are properties of the belief rule, whatever the public is like. See "
-        "[belief rules tested against human data](humans.md).",
+        "Experiments with known inputs: properties of the shipped rules `credence` and, for numbers, `averaging`, "
+        "whatever the public is like. `check facts` puts these rules through them; the interval of a value is that of "
+        "the parameter that decides. See [Beliefs and people](beliefs-and-people.md).",
     ),
     "input": ("Facts that are settings", "These are put into a run, so that a run cannot show them."),
     "unattainable": ("Facts out of reach", "The model has nothing that stands for these."),

@@ -14,11 +14,11 @@ from typing import NamedTuple
 import numpy as np
 
 from townsquare.beliefs.averaging import QUANTITIES
+from townsquare.beliefs.laboratory import after_rounds
 from townsquare.core.array_types import Bool, Float, Int64
 from townsquare.core.cells import Column, names, numbers
 from townsquare.core.errors import DataError
 from townsquare.humans.effects.contract import NO_CONTROLS, RMSE, Arm, Form, Source, few, fixed
-from townsquare.humans.effects.rounds import after_rounds
 from townsquare.humans.fit.scores import Interval, percentiles
 from townsquare.humans.resample import codes, estimate, out_of_fold, rmse, rmse_difference, slope, sums
 

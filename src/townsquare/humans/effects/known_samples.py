@@ -13,10 +13,10 @@ from typing import NamedTuple
 import numpy as np
 
 from townsquare.beliefs.averaging import GAIN, known_samples
+from townsquare.beliefs.laboratory import after_rounds
 from townsquare.core.array_types import Bool, Float, Int64
 from townsquare.core.cells import Column, names, numbers
 from townsquare.humans.effects.contract import RMSE, Arm, Form, Source, few, fixed
-from townsquare.humans.effects.rounds import after_rounds
 from townsquare.humans.resample import codes, estimate, out_of_fold, rmse, rmse_difference, slope, sums
 
 SLIDER = "slider"

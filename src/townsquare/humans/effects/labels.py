@@ -15,14 +15,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from townsquare.beliefs.arrays import settings
-from townsquare.beliefs.contract import per_agent
-from townsquare.beliefs.credence import Params
-from townsquare.beliefs.credence_kernels import veracity
-from townsquare.beliefs.equation import contributions, stances_of
+from townsquare.beliefs.equation import contributions
+from townsquare.beliefs.laboratory import RULE, believed, share_of
 from townsquare.core.array_types import Bool, Float
 from townsquare.core.cells import Column, names, numbers, words
-from townsquare.core.enums import Verdict
 from townsquare.core.errors import DataError
 from townsquare.humans.effects.contract import CONSTANT, NO_CONTROLS, YES, Arm, Form, Source, effect, few, fixed
 from townsquare.humans.fit.scores import Interval
@@ -74,26 +70,13 @@ class Shown(NamedTuple):
     def predicted(self, heed: dict[float, float]) -> float:
         """Return the change of the share who believe, for the shares of people who heed each verdict."""
         after = [
-            _believed(before, sign, heed.get(sign, 0.0), self.shift)
+            believed(before, sign, heed.get(sign, 0.0), self.shift)
             for before, sign in zip(self.before.tolist(), self.verdict.tolist(), strict=True)
         ]
         return float((after - self.before).mean())
 
 
-RULE = Params()
-_SETTINGS = settings(per_agent(RULE, 1), tuple(Params.model_fields), 1)[0]
 SHIPPED = {-1.0: RULE.heed_false, 1.0: RULE.heed_true}
-_SHOWN = {-1.0: int(Verdict.FALSE), 0.0: int(Verdict.NONE), 1.0: int(Verdict.TRUE)}
-
-
-def _share(plausibility: float, suits: float = 0.0, sign: float = 0.0, heed: float = 1.0, shift: float = 0.0) -> float:
-    """Return the share who believe a claim by ``credence``; who heeds a verdict has a ``heed`` of 0, others 1."""
-    return float(0.5 + 0.5 * stances_of(veracity(plausibility, suits, _SHOWN[sign], False, heed, _SETTINGS) + shift))
-
-
-def _believed(before: float, sign: float, heed: float, shift: float) -> float:
-    """Return the share who believe with a verdict: a mixture of people who heed it and people who do not."""
-    return (1.0 - heed) * _share(before, shift=shift) + heed * _share(before, sign=sign, heed=0.0, shift=shift)
 
 
 def verdict_of(intervention: str, truth: bool) -> float:
@@ -169,7 +152,7 @@ def _faded(arm: Shown) -> float:
     """Return what ``social_log_odds`` does: a false verdict fades one record for the claim, a true one does nothing."""
     full, faded = contributions([1, 1], [0.5, 0.5 * LabelWeight().false], 0.4)
     pairs = zip(arm.before.tolist(), arm.verdict.tolist(), strict=True)
-    after = [_share(before, shift=float(faded - full) if sign < 0 else 0.0) for before, sign in pairs]
+    after = [share_of(before, shift=float(faded - full) if sign < 0 else 0.0) for before, sign in pairs]
     return float((after - arm.before).mean())
 
 
@@ -249,7 +232,7 @@ def _concordance(source: Source) -> Iterator[Arm]:
         table = sums(who[both], *(column[both] for part in parts for column in (part, np.where(part, believes, 0.0))))
         observed = estimate(lambda t: mean_difference(t[:, :2], t[:, 2:]), table)
         middle = float(np.mean([believes[part].mean() for part in parts]))
-        predicted = _share(middle, 1.0) - _share(middle, -1.0)
+        predicted = share_of(middle, 1.0) - share_of(middle, -1.0)
         yield Arm(
             dataset=source.dataset, form=source.form, arm=f"suits the own side, {'true' if truth else 'false'}",
             baselines={"no change": 0.0},

@@ -14,6 +14,7 @@ from typing import NamedTuple
 import numpy as np
 
 from townsquare.beliefs.equation import stances_of, start_log_odds
+from townsquare.beliefs.laboratory import RULE, familiarity
 from townsquare.core.array_types import Bool, Float, Int64
 from townsquare.core.cells import Column, name_cell, names, numbers
 from townsquare.core.errors import DataError
@@ -23,8 +24,6 @@ from townsquare.humans.fit.scores import Interval
 from townsquare.humans.resample import codes, estimate, mean_difference, out_of_fold, sums
 
 GOAL = 0.05
-FAMILIAR, FAST_SHARE, FAST_DAYS, SLOW_DAYS = 0.55, 0.61, 0.5, 39.0
-"""Log odds of one full reading at once, and how its trace fades: a fast and a slow part."""
 POINTS = 7
 """Of the rating scale where no column ``scale`` says otherwise."""
 _DAYS = {"minute": 1 / 1440, "hour": 1 / 24, "day": 1.0, "week": 7.0, "month": 30.0, "year": 365.0}
@@ -56,17 +55,6 @@ COLUMNS = (
 ABOUT = "person, interval (immediate, 1 day, ...), repeated 0 or 1, rating from 1 to 7 (or to `scale`)"
 
 
-def familiarity(days: Float, size: float | Float = FAMILIAR) -> Float:
-    """Return the log odds that one reading so many days ago adds: logarithmic in what is left of its trace.
-
-    >>> import numpy as np
-    >>> familiarity(np.array([0.0, 7.0])).round(3).tolist()
-    [0.55, 0.224]
-    """
-    left = FAST_SHARE * np.exp(-days / FAST_DAYS) + (1.0 - FAST_SHARE) * np.exp(-days / SLOW_DAYS)
-    return np.asarray(size * np.log2(1.0 + left))
-
-
 class _Ratings(NamedTuple):
     """Ratings that count, as stances; ``points`` of the scale, ``delay`` in days."""
 
@@ -85,7 +73,7 @@ class _Ratings(NamedTuple):
         of = self.take(self.delay == days)
         return of.take(of.repeated), of.take(~of.repeated)
 
-    def gain(self, size: float | Float = FAMILIAR) -> Float:
+    def gain(self, size: float | Float = RULE.familiar) -> Float:
         """Return how much more each statement is believed if it was read once before the delay, in stance."""
         margin = 0.5 / (self.points - 1.0)
         start = start_log_odds(self.stance, 1.0, margin)
@@ -105,7 +93,7 @@ def check(sources: Sequence[Source], fit: bool) -> Iterator[Arm]:
     """Yield every delay of every table."""
     for source in sources:
         ratings = _read(source)
-        size = np.full(ratings.stance.size, FAMILIAR)
+        size = np.full(ratings.stance.size, RULE.familiar)
         fitted = fit and np.unique(ratings.person).size > 1
         if fitted:
             size, _ = out_of_fold(ratings.loss, ratings.person, (0.0, 3.0))

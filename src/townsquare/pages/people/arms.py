@@ -42,7 +42,8 @@ def answer(arms: Sequence[Arm]) -> list[str]:
 def _missed(arm: Arm) -> str:
     if arm.gain is not None:
         return f"RMSE {number(arm.error, _digits(arm, arm.error))}, {_gain(arm)}"
-    return f"error {number(arm.error, _digits(arm), signed=True)} {arm.unit}"
+    chance = ", within the interval of what was observed" if arm.interval[0] <= arm.predicted <= arm.interval[1] else ""
+    return f"error {number(arm.error, _digits(arm), signed=True)} {arm.unit}{chance}"
 
 
 def _digits(arm: Arm, value: float = 0.0) -> int:

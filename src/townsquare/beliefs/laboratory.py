@@ -1,4 +1,7 @@
-"""Any registered rule on people who see what others say: numbers round by round, or arguments in one sitting."""
+"""The shipped rules in the settings of experiments: verdicts on claims, repetition, numbers in rounds, arguments read.
+
+A rule that needs exposures is applied by its own ``step``; verdicts and repetition are those of ``credence``.
+"""
 
 from __future__ import annotations
 
@@ -7,7 +10,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from townsquare.beliefs.arrays import frozen_inputs, frozen_state
+from townsquare.beliefs.arrays import frozen_inputs, frozen_state, settings
 from townsquare.beliefs.contract import (
     UNASKED,
     AgentParams,
@@ -21,9 +24,46 @@ from townsquare.beliefs.contract import (
     per_agent,
     rows_of,
 )
+from townsquare.beliefs.credence import Params
+from townsquare.beliefs.credence_kernels import veracity
+from townsquare.beliefs.equation import stances_of
 from townsquare.core import registry
 from townsquare.core.array_types import Float, Int64
 from townsquare.core.draws import Draws, Stage
+from townsquare.core.enums import Verdict
+
+RULE = Params()
+_SETTINGS = settings(per_agent(RULE, 1), tuple(Params.model_fields), 1)[0]
+_SHOWN = {-1.0: int(Verdict.FALSE), 0.0: int(Verdict.NONE), 1.0: int(Verdict.TRUE)}
+
+
+def share_of(before: float, suits: float = 0.0, sign: float = 0.0, heed: float = 1.0, shift: float = 0.0) -> float:
+    """Return the share who believe a claim by ``credence``, for the share ``before`` anything is known of it.
+
+    ``suits`` and ``sign`` are -1, 0 or 1: own side or the other, and the verdict; who heeds a verdict has a ``heed`` of
+    0, others 1; ``shift`` in log odds is added.
+    """
+    return float(0.5 + 0.5 * stances_of(veracity(before, suits, _SHOWN[sign], False, heed, _SETTINGS) + shift))
+
+
+def believed(before: float, sign: float, heed: float, shift: float = 0.0) -> float:
+    """Return the share who believe with a verdict: a mixture of people who heed it and people who do not.
+
+    >>> round(believed(0.32, -1.0, RULE.heed_false), 3), round(believed(0.69, 1.0, RULE.heed_true), 3)
+    (0.222, 0.892)
+    """
+    return (1.0 - heed) * share_of(before, shift=shift) + heed * share_of(before, sign=sign, heed=0.0, shift=shift)
+
+
+def familiarity(days: float | Float, size: float | Float = RULE.familiar) -> Float:
+    """Return the log odds that one reading so many days ago adds: logarithmic in what is left of its trace.
+
+    >>> familiarity(np.array([0.0, 7.0])).round(3).tolist()
+    [0.55, 0.224]
+    """
+    fast, slow = np.exp(np.divide(days, -RULE.fast_days)), np.exp(np.divide(days, -RULE.slow_days))
+    left = RULE.fast_share * fast + (1.0 - RULE.fast_share) * slow
+    return np.asarray(size * np.log2(1.0 + left))
 
 
 def after_rounds(
