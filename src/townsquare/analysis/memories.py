@@ -4,6 +4,14 @@ from __future__ import annotations
 
 import polars as pl
 
+from townsquare.analysis.contract import Reads, setting
+
+
+def days_per_step(run: Reads) -> float:
+    """Return the length of a step in days: of the run's clock, else ``memory.days_per_step``."""
+    minutes = setting(run, "time", "step_minutes")
+    return float(setting(run, "memory", "days_per_step", default=1.0)) if minutes is None else float(minutes) / 1440
+
 
 def remembered(
     memories: pl.DataFrame, accesses: pl.DataFrame, decay: float, days_per_step: float, now: int
@@ -15,7 +23,7 @@ def remembered(
     memories, accesses : DataFrame
         Rows of ``agent_memories`` and ``memory_accesses`` up to the step.
     decay, days_per_step : float
-        As in the settings of memory.
+        As in the settings of memory; see :func:`days_per_step`.
     now : int
         The step.
 

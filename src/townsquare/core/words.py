@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from functools import partial
 
 MISSING = "–"
@@ -34,6 +35,28 @@ def significant(value: float | None, digits: int = 3, *, signed: bool = False) -
         return MISSING if value is None or not math.isfinite(value) else "0"
     decimals = max(0, digits - 1 - math.floor(math.log10(abs(value))))
     return number(float(value), min(decimals, 8), signed=signed)
+
+
+_LENGTH = re.compile(r"(\d+(?:\.\d+)?)\s*([a-z]+)")
+_SECONDS = {
+    **dict.fromkeys(("s", "sec", "second", "seconds"), 1.0),
+    **dict.fromkeys(("m", "min", "minute", "minutes"), 60.0),
+    **dict.fromkeys(("h", "hour", "hours"), 3600.0),
+    **dict.fromkeys(("d", "day", "days"), 86400.0),
+    **dict.fromkeys(("w", "week", "weeks"), 604800.0),
+}
+
+
+def seconds_of(text: str) -> float | None:
+    """Return a length of time in seconds, the sum of numbers with units; None for anything else.
+
+    >>> seconds_of("2 d 6 h"), seconds_of("1.5h"), seconds_of("soon"), seconds_of("6")
+    (194400.0, 5400.0, None, None)
+    """
+    parts = _LENGTH.findall(text.lower())
+    if not parts or _LENGTH.sub("", text.lower()).strip() or any(unit not in _SECONDS for _, unit in parts):
+        return None
+    return math.fsum(float(amount) * _SECONDS[unit] for amount, unit in parts)
 
 
 def small(value: float | None) -> str:

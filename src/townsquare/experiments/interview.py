@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from townsquare.analysis.memories import remembered
+from townsquare.analysis.memories import days_per_step, remembered
 from townsquare.core.enums import AgentKind, MemoryKind
 from townsquare.core.errors import DataError
 from townsquare.models.contract import Asker, Reply, Request
@@ -99,6 +99,7 @@ class _Record:
         self._shown = run.table("exposures", (step, step))
         self._posts = run.table("posts")
         self._settings = Memory.model_validate(dict(run.settings.get("memory", {})))
+        self._days = days_per_step(run)
 
     def prompt(self, agent: int, question: str) -> str:
         """Return the question as the agent gets it."""
@@ -143,7 +144,7 @@ class _Record:
 
     def _recalled(self, agent: int, kind: MemoryKind, most: int) -> list[str]:
         memories = self._memories.filter((pl.col("agent") == agent) & (pl.col("kind") == kind))
-        known = remembered(memories, self._accesses, self._settings.decay, self._settings.days_per_step, self._step + 1)
+        known = remembered(memories, self._accesses, self._settings.decay, self._days, self._step + 1)
         relevant = known.filter(pl.col("relevance") >= self._settings.threshold)
         best = relevant.sort(["relevance", "memory"], descending=[True, True]).head(most)
         return [self._texts[row] for row in best["text"].to_list()]

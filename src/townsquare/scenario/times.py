@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from datetime import UTC, datetime
 
@@ -12,15 +11,8 @@ from townsquare.core.array_types import Int32
 from townsquare.core.cells import is_filled
 from townsquare.core.errors import DataError
 from townsquare.core.tabular import Record
+from townsquare.core.words import seconds_of
 
-_LENGTH = re.compile(r"(\d+(?:\.\d+)?)\s*([a-z]*)")
-_SECONDS = {
-    **dict.fromkeys(("", "s", "sec", "second", "seconds"), 1.0),
-    **dict.fromkeys(("m", "min", "minute", "minutes"), 60.0),
-    **dict.fromkeys(("h", "hour", "hours"), 3600.0),
-    **dict.fromkeys(("d", "day", "days"), 86400.0),
-    **dict.fromkeys(("w", "week", "weeks"), 604800.0),
-}
 MAX_STEP = 1_000_000
 YEAR_1, YEAR_10000 = -62_135_596_800, 253_402_300_800
 """In seconds since 1970: the first and the one behind the last that a calendar has."""
@@ -38,8 +30,8 @@ def read_length(given: object, where: str) -> float:
     >>> read_length("1.5h", "step_length"), read_length(60, "step_length")
     (5400.0, 60.0)
     """
-    match = None if isinstance(given, bool) else _LENGTH.fullmatch(str(given).strip().lower())
-    seconds = float(match[1]) * _SECONDS[match[2]] if match and match[2] in _SECONDS else 0.0
+    text = "" if isinstance(given, bool) else str(given).strip()
+    seconds = seconds_of(text if not text or text[-1].isalpha() else f"{text} s") or 0.0
     if not 0 < seconds < YEAR_10000 - YEAR_1:
         raise DataError(where, got=repr(given)[:80], allowed="30 min, 1h, 1 day, or a number of seconds")
     return seconds

@@ -8,6 +8,7 @@ from typing import Any
 
 from townsquare.core.documents import bundled_labels
 from townsquare.core.registry import did_you_mean
+from townsquare.core.words import seconds_of
 from townsquare.settings.config import Config
 from townsquare.settings.events import Message
 from townsquare.settings.layers import leaves
@@ -42,8 +43,38 @@ def named(problem: Problem, events: Any) -> Problem:
     )
 
 
+def with_steps(merged: Mapping[str, Any], problems: list[Problem]) -> Any:
+    """Return the events of settings, with the step of each time ``at``; what cannot be one becomes a problem."""
+    events, time = merged.get("events"), merged.get("time")
+    if not isinstance(events, list | tuple):
+        return events
+    minutes = time.get("step_minutes") if isinstance(time, Mapping) else None
+    out = []
+    for number, event in enumerate(events):
+        if not isinstance(event, Mapping) or event.get("at") is None:
+            out.append(event)
+            continue
+        path, at = ("events", number, "at"), event["at"]
+        seconds, step = seconds_of(str(at)), 1
+        if "step" in event:
+            problems.append(Problem(path, "a time and a step", "one of them"))
+        elif not isinstance(minutes, int) or minutes < 1:
+            do = "set time.step_minutes, such as 60, or give the step"
+            problems.append(Problem(path, shown(at), "a time where steps have a length", do))
+        elif seconds is None:
+            problems.append(Problem(path, shown(at), "a time since the start of the run, such as 2 d 6 h or 90 min"))
+        else:
+            step = int(seconds // (60 * minutes)) + 1
+        out.append({"step": step, **{key: value for key, value in event.items() if key != "at"}})
+    return out
+
+
 def problems_of(config: Config) -> Iterator[Problem]:
-    """Yield what does not fit together in checked events and treatments."""
+    """Yield what does not fit together in the clock, and in checked events and treatments."""
+    days, known = config.memory.days_per_step, config.time.step_hours / 24
+    if config.time.step_minutes is not None and days not in (1.0, known):
+        do = "leave it out: time.step_minutes is the clock of memory too"
+        yield Problem(("memory", "days_per_step"), shown(days), f"{known:.4g}, the length of a step in days", do)
     names = [treatment.name for treatment in config.treatments]
     for number, name in enumerate(names):
         if name in names[:number]:

@@ -54,10 +54,21 @@ class Message(Section):
     plausibility: Share = setting(0.5, "plausibility to a lay reader")
 
 
+def _or_at(schema: dict[str, Any]) -> None:
+    """Allow ``at`` in the place of ``step`` in the schema."""
+    schema.pop("required", None)
+
+
 class Event(Section):
     """An event at a step: exactly one of `set`, `inject` and `message`."""
 
+    model_config = ConfigDict(json_schema_extra=_or_at)
+
     step: int = setting(..., "step of the event, before its feeds are built", ge=1, unit="step")
+    at: str | None = setting(
+        None, "instead of `step`: time since the start of the run, such as 2 d 6 h, with `time.step_minutes`",
+        exclude=True,
+    )  # fmt: skip
     set: dict[str, Any] | None = setting(
         None, "settings from this step on, for example {moderation.strategy: community}"
     )

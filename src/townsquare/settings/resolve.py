@@ -23,7 +23,7 @@ from townsquare.core import registry
 from townsquare.core.errors import ContractError, SettingError, WrongVersion
 from townsquare.core.identity import settings_digest
 from townsquare.settings.config import Config, MemberParams
-from townsquare.settings.event_checks import event_name, named, problems_of
+from townsquare.settings.event_checks import event_name, named, problems_of, with_steps
 from townsquare.settings.layers import Layer, merge, nested, parse_set, read_yaml, with_path
 from townsquare.settings.named_files import prompts_digest
 from townsquare.settings.problems import MOST_LISTED, Problem, plain_json, raise_all, shown, translate, unknown
@@ -153,6 +153,8 @@ def _resolve(*layers: Layer, origins: Mapping[str, str] | None = None) -> Settin
             members.update({family: registry.get(family, name) for family, name in names.items()})
             checked, others[section] = _check_params(section, names, given, problems)
             params.update(checked)
+    if "events" in merged:
+        merged["events"] = with_steps(merged, problems)
     config = check_model(Config, merged, (), problems)
     problems += problems_of(config) if config is not None else ()
     raise_all([named(problem, merged.get("events")) for problem in problems], origins or {})

@@ -209,11 +209,12 @@ _TOKENS = 300
 
 
 def reflections_due(world: World, config: Config, statements: Sequence[str], asker: Asker | None) -> Change:
-    """Return reflections in every ``memory.reflect_every``-th step, made as ``memory.reflection`` says."""
-    every, how = config.memory.reflect_every, config.memory.reflection
+    """Return reflections, as often as ``memory.reflect_every`` says, made as ``memory.reflection`` says."""
+    settings = config.memory_by_step
+    every, how = settings.reflect_every, settings.reflection
     if not every or (world.step + 1) % every:
         return NOTHING
-    return reflect(world, config.memory, config.model, statements, None if how == "embedded" else asker)
+    return reflect(world, settings, config.model, statements, None if how == "embedded" else asker)
 
 
 def reflect(world: World, settings: Memory, model: Model, statements: Sequence[str], asker: Asker | None) -> Change:

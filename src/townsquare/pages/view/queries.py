@@ -14,7 +14,7 @@ import polars as pl
 from townsquare.analysis.beliefs import names, of_proposition
 from townsquare.analysis.contract import CachedRun, setting
 from townsquare.analysis.follow_graph import standing_follows
-from townsquare.analysis.memories import remembered
+from townsquare.analysis.memories import days_per_step, remembered
 from townsquare.core import schema
 from townsquare.core.actions import SPECS, WORDS, On
 from townsquare.core.enums import HoldingChange
@@ -182,8 +182,7 @@ def memories_of(of: Snapshot, agent: int, step: int) -> pl.DataFrame:
     rows = of.cached.table("agent_memories").filter((pl.col("agent") == agent) & (pl.col("step") <= step))
     accesses = of.cached.table("memory_accesses").filter(pl.col("step") <= step)
     decay = float(setting(of.run, "memory", "decay", default=0.0))
-    days = float(setting(of.run, "memory", "days_per_step", default=1.0))
-    known = worded(remembered(rows, accesses, decay, days, step), "agent_memories")
+    known = worded(remembered(rows, accesses, decay, days_per_step(of.run), step), "agent_memories")
     return (
         with_text(known, of.cached)
         .with_columns(pl.col("content").fill_null(""))
