@@ -385,9 +385,7 @@ class Memory(Section):
     threshold: Share = setting(0.3, "minimum relevance of a recalled memory")
     recalled: int = setting(5, "maximum interactions recalled at once", ge=0, le=1000)
     reflections: int = setting(1, "maximum reflections recalled at once", ge=0, le=100)
-    reflect_every: int = setting(
-        5, "time between reflections: hours with `time.step_minutes`, else steps; 0: never", ge=0, unit="hours or steps"
-    )
+    reflect_every: int = setting(5, "hours between reflections, or steps without `time.step_minutes`; 0: never", ge=0)
     reflection: Literal["embedded", "model"] | None = setting(
         None, "author of reflections; unset: the model if the policy calls one"
     )
@@ -446,15 +444,6 @@ class Config(BaseModel):
     def belief_hours(self) -> float:
         """The length of a step for beliefs, in hours: a step without a length stands for ``memory.days_per_step``."""
         return self.memory.days_per_step * 24 if self.time.step_minutes is None else self.time.step_hours
-
-    @property
-    def memory_by_step(self) -> Memory:
-        """The settings of memory on the clock of the run: ``days_per_step`` is known and ``reflect_every`` in steps."""
-        if self.time.step_minutes is None:
-            return self.memory
-        every = self.memory.reflect_every
-        steps = max(1, round(every / self.time.step_hours)) if every else 0
-        return self.memory.model_copy(update={"days_per_step": self.time.step_hours / 24, "reflect_every": steps})
 
     def plain(self) -> dict[str, Any]:
         """Return all settings as JSON-able values."""

@@ -42,6 +42,15 @@ class Recalled(NamedTuple):
     rows: npt.NDArray[np.int64]
 
 
+def on_clock(config: Config) -> Memory:
+    """Return settings of memory on the clock of the run: ``days_per_step`` known and ``reflect_every`` in steps."""
+    hours, every = config.time.step_hours, config.memory.reflect_every
+    if config.time.step_minutes is None:
+        return config.memory
+    steps = max(1, round(every / hours)) if every else 0
+    return config.memory.model_copy(update={"days_per_step": hours / 24, "reflect_every": steps})
+
+
 @cache
 def keywords() -> frozenset[str]:
     """Return the words that add to importance, lower case."""
@@ -210,7 +219,7 @@ _TOKENS = 300
 
 def reflections_due(world: World, config: Config, statements: Sequence[str], asker: Asker | None) -> Change:
     """Return reflections, as often as ``memory.reflect_every`` says, made as ``memory.reflection`` says."""
-    settings = config.memory_by_step
+    settings = on_clock(config)
     every, how = settings.reflect_every, settings.reflection
     if not every or (world.step + 1) % every:
         return NOTHING

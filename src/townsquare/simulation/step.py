@@ -60,7 +60,7 @@ class Setup:
         """The context of prompts: propositions, and settings of memory and model."""
         config, names = self.settings.config, self.arrivals.scenario.proposition_names
         return PromptContext(
-            tuple(names), tuple(self.statements), config.memory_by_step, config.model, config.feed.show_flags,
+            tuple(names), tuple(self.statements), memory.on_clock(config), config.model, config.feed.show_flags,
             config.time.step_hours,
         )  # fmt: skip
 
@@ -141,7 +141,7 @@ def step(setup: Setup, world: World) -> tuple[Batches, int]:
     commit(belief_step.advance(world, out, rule, draw(Stage.BELIEF), with_trail=trail, hours=hours))
     if remembers(setup.settings):
         agents = np.sort(np.concatenate(active))
-        commit(memory.remember(world, out, agents, config.memory_by_step, reads_memory(setup.settings)))
+        commit(memory.remember(world, out, agents, memory.on_clock(config), reads_memory(setup.settings)))
         commit(memory.reflections_due(world, config, setup.statements, setup.client))
     if setup.client is not None:
         commit(Change(call_rows(setup.client.taken(), world.step + 1)))

@@ -10,6 +10,7 @@ import pytest
 from raised_errors import raises_error
 from townsquare.core.errors import SettingError
 from townsquare.settings.resolve import resolve
+from townsquare.simulation.memory import on_clock
 
 INJECT = {"inject": {"posts": 3}}
 
@@ -51,7 +52,7 @@ def test_times_that_are_none_are_refused(time: dict[str, Any], event: dict[str, 
     ("minutes", "days", "every"), [(60, 1 / 24, 5), (15, 1 / 96, 20), (1440, 1.0, 1), (None, 1, 5)]
 )
 def test_memory_follows_the_length_of_a_step(minutes: int | None, days: float, every: int) -> None:
-    memory = resolve({"time": {"step_minutes": minutes}}).config.memory_by_step
+    memory = on_clock(resolve({"time": {"step_minutes": minutes}}).config)
     assert (memory.days_per_step, memory.reflect_every) == (pytest.approx(days), every)
 
 
@@ -59,4 +60,4 @@ def test_two_lengths_of_a_step_are_refused() -> None:
     with raises_error(SettingError, where="memory.days_per_step", got="0.5"):
         resolve({"time": {"step_minutes": 60}, "memory": {"days_per_step": 0.5}})
     assert resolve({"time": {"step_minutes": 60}, "memory": {"days_per_step": 1 / 24}})
-    assert resolve({"memory": {"days_per_step": 0.5}}).config.memory_by_step.days_per_step == 0.5
+    assert on_clock(resolve({"memory": {"days_per_step": 0.5}}).config).days_per_step == 0.5
