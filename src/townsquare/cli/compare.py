@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
+from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple
 
 from cyclopts import Parameter
 
@@ -42,6 +42,7 @@ def compare(
     outcome: str | None = None,
     every: Annotated[bool, Parameter(name="--all")] = False,
     brief: bool = False,
+    rules: Literal["one", "two"] = "two",
 ) -> int:
     """Run every combination of varied settings with every seed, and compare each arm with the first.
 
@@ -61,6 +62,8 @@ def compare(
         Print all outcomes, not only the primary one.
     brief
         Print the answer without a table.
+    rules
+        Say what the largest effect on a mean belief is under a second belief rule as well, on the recorded exposures.
     """
     from townsquare.experiments.multiverse import FILE as MULTIVERSE
 
@@ -72,7 +75,7 @@ def compare(
         if multiverse and experiment.finished:
             show_multiverse(experiment, list(choices), list(contrast), location, shown)
         else:
-            _show(experiment, location, shown, every=every, brief=brief)
+            _show(experiment, location, shown, every=every, brief=brief, rules=2 if rules == "two" else 1)
         location.send(("report.html", MULTIVERSE))
 
     study = Study("compare", layers, origins, {**choices, **contrast}, seeds, outcome)
@@ -203,7 +206,13 @@ def _stopped(location: OutputLocation, code: int) -> int:
 
 
 def _show(
-    experiment: Experiment, location: OutputLocation, shown: options.Shown, *, every: bool, brief: bool = False
+    experiment: Experiment,
+    location: OutputLocation,
+    shown: options.Shown,
+    *,
+    every: bool,
+    brief: bool = False,
+    rules: int = 1,
 ) -> None:
     from townsquare.experiments.answer import answer
     from townsquare.pages.report import Comparison, write_comparison
@@ -211,7 +220,7 @@ def _show(
     for error in experiment.errors:
         complain(error, kind="failed")
     is_compared = any(run.arm == experiment.baseline for run in experiment.finished)
-    made = answer(experiment) if is_compared else None
+    made = answer(experiment, rules=rules) if is_compared else None
     page = None
     if experiment.finished:
         compared = experiment if made is None else Comparison.of(experiment, made)

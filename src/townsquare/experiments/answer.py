@@ -25,6 +25,7 @@ from townsquare.experiments.exposed import TABLE, exposed_effects, exposed_sente
 from townsquare.experiments.manifest import Experiment
 from townsquare.experiments.paired import beside_baseline, paired
 from townsquare.experiments.primary import check_outcome, suggested
+from townsquare.experiments.second_rule import under_second_rule
 from townsquare.record.run import Run
 from townsquare.settings.resolve import resolve
 from townsquare.simulation.scenario_copy import recorded_scenario
@@ -103,7 +104,7 @@ class Answer:
         return "\n".join(self.lines)
 
 
-def answer(experiment: Experiment, outcome: str | None = None) -> Answer:
+def answer(experiment: Experiment, outcome: str | None = None, *, rules: int = 1) -> Answer:
     """Return the answer of a comparison.
 
     Parameters
@@ -112,6 +113,9 @@ def answer(experiment: Experiment, outcome: str | None = None) -> Answer:
         With at least one finished run.
     outcome : str, optional
         The primary outcome; by default the one that the comparison names, or else its runs suggest.
+    rules : int
+        2: the largest effect on a mean belief also under a second belief rule, executed on the recorded exposures
+        (:mod:`townsquare.experiments.second_rule`).
 
     Raises
     ------
@@ -137,11 +141,18 @@ def answer(experiment: Experiment, outcome: str | None = None) -> Answer:
     question = f"{asked}. Primary outcome: {as_noun(what.title, primary)}{better}."
     mean = frame.select(pl.col(primary).fill_nan(None).mean()).item()
     exposed = exposed_effects(runs, experiment.baseline)
+    second = _second(made, runs, experiment.baseline, by_name) if rules == 2 else []
     alone = f"Nothing is compared. Mean of {seeds}: {significant(mean)} {what.unit}."
     return Answer(
         title_of(first),
         question,
-        (*_primary(made), *_beliefs(made, base), *exposed_sentences(exposed, short, by_name), *_secondary(made))
+        (
+            *_primary(made),
+            *_beliefs(made, base),
+            *second,
+            *exposed_sentences(exposed, short, by_name),
+            *_secondary(made),
+        )
         if len(experiment.arms) > 1
         else (alone,),
         _mover_lines(_mover(runs), short),
@@ -296,6 +307,19 @@ def _beliefs(made: pl.DataFrame, base: str) -> list[str]:
             f"{as_noun(most['title'], most['outcome'])} ({detail})."
         ]
     return [f"Mean belief change differs from {base} by less than {least:g} in every arm (largest {detail})."]
+
+
+def _second(
+    made: pl.DataFrame, runs: Mapping[tuple[str, int], Run], baseline: str, by_name: Mapping[str, str]
+) -> list[str]:
+    """Say what a second belief rule makes of the largest difference in a mean belief."""
+    shifts = made.filter(pl.col("outcome").str.starts_with("shift."), pl.col("difference") != 0)
+    if not shifts.height:
+        return []
+    most = shifts.sort(pl.col("difference").abs(), descending=True, maintain_order=True).row(0, named=True)
+    name = most["outcome"].partition(".")[2]
+    both = under_second_rule(runs, baseline, most["arm"], name)
+    return [] if both is None else [both.sentence(most["label"], by_name[name])]
 
 
 def _secondary(made: pl.DataFrame) -> list[str]:
