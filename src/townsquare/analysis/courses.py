@@ -8,6 +8,7 @@ import polars as pl
 
 from townsquare.analysis.beliefs import belief_course, statements
 from townsquare.analysis.causes.contributions import changes, contributions
+from townsquare.analysis.clock import clock_of
 from townsquare.analysis.contract import Reads, columns, setting
 from townsquare.analysis.moderation import labels
 from townsquare.analysis.posts import roots
@@ -15,7 +16,8 @@ from townsquare.analysis.reach import exposure_counts
 from townsquare.core.enums import AgentKind
 from townsquare.core.frames import collected
 
-COURSES = columns("course:str title:str unit:str over:str at:row value")
+_AGES = "age of the post (steps)"
+COURSES = columns("course:str title:str unit:str over:str at value")
 
 
 def courses(run: Reads) -> pl.DataFrame:
@@ -25,12 +27,19 @@ def courses(run: Reads) -> pl.DataFrame:
     -------
     DataFrame
         One row per course and point of time: ``course``, ``title``, ``unit``, ``over`` (``age of the post (steps)`` or
-        ``step``), ``at`` (int32), ``value``. Courses are ``reach_by_age``: people that a false post had reached by
-        each age, as the sum over ages of the mean number newly reached by posts that lived to that age (of all
-        injected posts where none is false); ``share_labeled``: proportion of the exposures to these posts in a step
-        that carried a label; ``stance.<proposition>``: mean stance after a step, less that at the start.
+        ``step``; in days or hours where steps have a length), ``at`` (in that unit), ``value``. Courses are
+        ``reach_by_age``: people that a false post had reached by each age, as the sum over ages of the mean number
+        newly reached by posts that lived to that age (of all injected posts where none is false); ``share_labeled``:
+        proportion of the exposures to these posts in a step that carried a label; ``stance.<proposition>``: mean
+        stance after a step, less that at the start.
     """
-    return pl.concat([_reach_and_labels(run), _stances(run)])
+    every, clock = pl.concat([_reach_and_labels(run), _stances(run)]), clock_of(run)
+    if clock.hours is None:
+        return every
+    *_, unit = clock.ticks()
+    each = clock.hours / 24 if unit == "days" else clock.hours
+    in_time = pl.col("over").replace({"step": unit, _AGES: f"age of the post ({unit})"})
+    return every.with_columns(in_time, pl.col("at") * each)
 
 
 def judged_posts(run: Reads) -> pl.DataFrame:
@@ -55,7 +64,7 @@ def _reach_and_labels(run: Reads) -> pl.DataFrame:
     which = "a false post" if posts["veracity"][0] == "false" else "a post"
     return pl.concat([
         _named(newly.select(pl.col("age").alias("at"), reached.alias("value")), "reach_by_age",
-               f"Reach of {which} by age", "agents", "age of the post (steps)"),
+               f"Reach of {which} by age", "agents", _AGES),
         _named(labeled.rename({"step": "at"}), "share_labeled", f"Exposures to {which} with a label", "share", "step"),
     ])  # fmt: skip
 

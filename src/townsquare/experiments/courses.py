@@ -58,7 +58,9 @@ def sparklines(drawn: pl.DataFrame, outcome: str) -> Sparklines:
     if not shown.height:
         return Sparklines("course", {})
     low, high = shown.select(pl.min("value"), pl.max("value").alias("high")).row(0)
-    title = f"{shown['title'][0]}, {significant(low)} to {significant(high)} {shown['unit'][0]}"
+    over = shown["over"][0].rpartition("(")[2].rstrip(")")
+    length = f" over {significant(shown['at'].to_numpy().max())} {over}" if over in ("days", "hours") else ""
+    title = f"{shown['title'][0]}, {significant(low)} to {significant(high)} {shown['unit'][0]}{length}"
     by_arm = shown.group_by("arm", maintain_order=True)
     return Sparklines(title, {str(arm): sparkline(part["value"].to_list(), low, high) for (arm,), part in by_arm})
 

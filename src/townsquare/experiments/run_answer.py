@@ -9,6 +9,7 @@ import polars as pl
 
 from townsquare.analysis.beliefs import statements
 from townsquare.analysis.causes.mover import largest_change, with_posts
+from townsquare.analysis.clock import clock_of, in_words
 from townsquare.analysis.contract import Reads, setting
 from townsquare.analysis.facts.check import check_run
 from townsquare.analysis.moderation import moderated, strategy
@@ -49,8 +50,10 @@ def _happened(run: Reads, outcome: Mapping[str, float]) -> list[str]:
     if strategy(run) == "desk":
         words = f"{RESPONSES[setting(run, 'moderation', 'response')]} by {words}"
     how = f"with {words}"
-    who, steps = count(people, "simulated person", "simulated people"), count(max(run.last_step, 0), "step")
-    sentences = [f"{who[0].upper()}{who[1:]} read, posted and reacted over {steps}, {how}.", _injected(run)]
+    who, clock = count(people, "simulated person", "simulated people"), clock_of(run)
+    steps = count(clock.last, "step")
+    lasted = steps if clock.hours is None else f"{in_words(clock.last * clock.hours)} ({steps})"
+    sentences = [f"{who[0].upper()}{who[1:]} read, posted and reacted over {lasted}, {how}.", _injected(run)]
     sentences += [_engagement(outcome), _marked(outcome), _moved(run, outcome)]
     facts = check_run(run) if run.last_step > 0 else None
     sentences += [f"Published facts: {facts.answer}"] if facts else []

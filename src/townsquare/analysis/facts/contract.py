@@ -7,7 +7,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
-from townsquare.analysis.contract import Reads, setting
+from townsquare.analysis.clock import clock_of
+from townsquare.analysis.contract import Reads
 
 NO_HOURS = "steps have no length: set time.step_minutes"
 FOLLOWED_HOURS = 48
@@ -85,7 +86,5 @@ class Window(NamedTuple):
 
 def window_of(run: Reads) -> Window:
     """Return the steps after the warm-up."""
-    minutes = setting(run, "time", "step_minutes")
-    bare = Window(1, run.last_step, None if minutes is None else float(minutes) / 60)
-    warm_up = float(setting(run, "time", "warm_up_hours", default=0.0) or 0.0)
-    return bare._replace(first=bare.steps(warm_up) + 1)
+    clock = clock_of(run)
+    return Window(clock.warm_up + 1, run.last_step, clock.hours)

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any
 
 import numpy as np
 import polars as pl
 
+from townsquare.analysis.clock import Clock
 from townsquare.core.array_types import Float
 from townsquare.core.words import printable
 from townsquare.pages.report.chart import Chart, Dashes, Numbers
@@ -24,14 +26,29 @@ FEW_STEPS = 30
 """Up to so many steps a line shows its points."""
 
 
-def over_steps(axes: Chart, last: int, label: str) -> None:
-    """Draw a horizontal axis of whole steps, and what the other one shows."""
-    axes.set(xlabel="step", ylabel=label)
-    axes.locator_params("x", nbins=7, integer=True, steps=NICE)
+def over_steps(axes: Chart, clock: Clock, label: str, *, ages: bool = False) -> None:
+    """Draw a horizontal axis of time, and what the other one shows.
+
+    It is in days or hours where steps have a length, with a line at the end of the warm-up, else in whole steps.
+    ``ages`` are those of posts, which have no warm-up.
+    """
+    axes.set(ylabel=label)
     amounts(axes)
     axes.margins(x=0.02)
-    if last <= 1:
+    if clock.last <= 1:
         axes.set(xlim=(0, 2))
+    if clock.hours is None:
+        axes.set(xlabel="age of the post (steps)" if ages else "step")
+        axes.locator_params("x", nbins=7, integer=True, steps=NICE)
+        return
+    places, names, unit = clock.ticks()
+    axes.set(xlabel=f"age of the post ({unit})" if ages else unit, xticks=places, xticklabels=names)
+    if clock.warm_up and not ages:
+        axes.axvline(clock.warm_up, color=color("muted"), linewidth=1.0, linestyle=DOTTED, zorder=1.5)
+        units: dict[str, Any] = {"xycoords": ("data", "axes fraction"), "textcoords": "offset points"}
+        axes.annotate(
+            "end of warm-up", (clock.warm_up, 1.0), xytext=(4, -2), va="top", color=color("muted"), fontsize=10, **units
+        )
 
 
 def amounts(axes: Chart) -> None:
@@ -52,7 +69,7 @@ def course(
     caption: str,
     frame: pl.DataFrame,
     lines: Mapping[str, tuple[str, str]],
-    last: int,
+    clock: Clock,
     y: str,
     *,
     label: str = "",
@@ -70,8 +87,8 @@ def course(
         ``step``, and the columns of ``lines``.
     lines : mapping of str to (str, str)
         Role and name of each column that is drawn.
-    last : int
-        The last step.
+    clock : Clock
+        Of the run.
     y : str
         What the vertical axis shows.
     top : float or None
@@ -89,7 +106,7 @@ def course(
             reference(axes, *level, [data["step"], *(data[column] for column in lines)])
         if top is not None:
             from_zero(axes, [top, *(value for column in lines for value in data[column])])
-        over_steps(axes, last, y)
+        over_steps(axes, clock, y)
         if finish is not None:
             finish(axes)
 

@@ -7,6 +7,7 @@ from functools import partial
 import numpy as np
 import polars as pl
 
+from townsquare.analysis.clock import Clock, clock_of
 from townsquare.analysis.contract import Reads
 from townsquare.analysis.diffusion import cascade_growth, diffusion_by_veracity
 from townsquare.analysis.influence import influence
@@ -49,7 +50,7 @@ def diffusion_section(run: Reads) -> Section:
             f"growth-{measure}",
             f"{measure.capitalize()} by age of the post, with 95% CI",
             known.filter(pl.col("measure") == measure),
-            partial(_draw_growth, unit=unit),
+            partial(_draw_growth, unit=unit, clock=clock_of(run)),
         )
         for measure, unit in _GROWTH.items()
     ]
@@ -66,7 +67,7 @@ def diffusion_section(run: Reads) -> Section:
     )
 
 
-def _draw_growth(axes: Chart, growth: pl.DataFrame, unit: str) -> None:
+def _draw_growth(axes: Chart, growth: pl.DataFrame, unit: str, clock: Clock) -> None:
     sure = growth.filter(pl.col("n") >= LEAST_POSTS)
     for word, dashes in zip(("true", "false"), DASHES, strict=False):
         of_class, shown = (frame.filter(pl.col("veracity") == word).sort("age") for frame in (growth, sure))
@@ -74,8 +75,7 @@ def _draw_growth(axes: Chart, growth: pl.DataFrame, unit: str) -> None:
         band(axes, shown["age"].to_numpy(), low, high, word, alpha=0.15)
         course = of_class["age"].to_numpy(), of_class["value"].to_numpy()
         axes.plot(*course, color=color(word), linestyle=dashes, label=f"{word} posts")
-    over_steps(axes, max(growth["age"].to_list(), default=0), unit)
-    axes.set(xlabel="age of the post (steps)")
+    over_steps(axes, clock._replace(last=max(growth["age"].to_list(), default=0)), unit, ages=True)
     from_zero(axes, [*growth["value"], *sure["high"]])
 
 

@@ -6,6 +6,7 @@ import math
 
 import polars as pl
 
+from townsquare.analysis.clock import Clock, clock_of
 from townsquare.analysis.contract import Reads
 from townsquare.analysis.engagement import engagement, engagement_balance
 from townsquare.analysis.posts import VERACITIES
@@ -42,12 +43,14 @@ def engagement_section(run: Reads) -> Section:
     return Section(
         "engagement",
         TITLE,
-        says=[" ".join(sentence for sentence in (_levels(sides), _gap(sides), _reach(reached)) if sentence)],
+        says=[
+            " ".join(sentence for sentence in (_levels(sides, clock_of(run)), _gap(sides), _reach(reached)) if sentence)
+        ],
         notes=[
             "The gap is a total: it grows with activity and with the number of posts of each kind. "
             "Levels and ratio are per post."
         ],
-        figures=_figures(sides, reached, run.last_step),
+        figures=_figures(sides, reached, clock_of(run)),
         tables=[
             table("Engagement per post by step", sides, (number, "step", "true", "false", "gap", "ratio")),
             _by_class_table(by_class),
@@ -55,41 +58,41 @@ def engagement_section(run: Reads) -> Section:
     )
 
 
-def _figures(sides: pl.DataFrame, reached: pl.DataFrame, last: int) -> list[Figure]:
+def _figures(sides: pl.DataFrame, reached: pl.DataFrame, clock: Clock) -> list[Figure]:
     def fill(axes: Chart) -> None:
         band(axes, sides["step"].to_numpy(), 0.0, sides["gap"].to_numpy(), "unknown", alpha=0.18)
 
     return [
         course(
-            "levels", "Engagement per injected post, cumulative", sides, _BOTH, last, "actions per post",
+            "levels", "Engagement per injected post, cumulative", sides, _BOTH, clock, "actions per post",
             label="Engagement per true and per false post over steps",
         ),
         course(
-            "gap", "Gap: engagement with true minus false posts, cumulative", sides, {"gap": ("unknown", "")}, last,
+            "gap", "Gap: engagement with true minus false posts, cumulative", sides, {"gap": ("unknown", "")}, clock,
             "actions, true − false", top=None, level=(0.0, ""), finish=fill,
             label="Cumulative engagement with true posts minus that with false posts",
         ),
         course(
-            "ratio", "Ratio of engagement per post, true : false", sides, {"ratio": ("ink", "")}, last,
+            "ratio", "Ratio of engagement per post, true : false", sides, {"ratio": ("ink", "")}, clock,
             "ratio, true : false", top=1.2, level=(1.0, "equal engagement"),
             label="Engagement per true post divided by engagement per false post",
         ),
         course(
             "reach", "Mean reach per post",
-            reached.pivot("veracity", index="step", values="mean_reach"), _BOTH, last, "distinct people per post",
+            reached.pivot("veracity", index="step", values="mean_reach"), _BOTH, clock, "distinct people per post",
             label="Mean reach of true and of false posts over steps",
         ),
     ]  # fmt: skip
 
 
-def _levels(sides: pl.DataFrame) -> str:
+def _levels(sides: pl.DataFrame, clock: Clock) -> str:
     end = sides.row(-1, named=True)
-    step, true, false = end["step"], end["true"], end["false"]
+    when, true, false = clock.says(end["step"]), end["true"], end["false"]
     if math.isnan(true) or math.isnan(false):
         there, level = ("false", false) if math.isnan(true) else ("true", true)
-        return f"Only {there} posts were injected; by step {step} each had {number(level, 1)} actions on average."
+        return f"Only {there} posts were injected; by {when} each had {number(level, 1)} actions on average."
     text = (
-        f"By step {step}, true posts had {number(true, 1)} likes, dislikes, shares and comments each on average "
+        f"By {when}, true posts had {number(true, 1)} likes, dislikes, shares and comments each on average "
         f"and false posts {number(false, 1)}"
     )
     if false == 0:

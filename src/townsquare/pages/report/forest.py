@@ -98,7 +98,7 @@ def _draw_course(axes: Chart, drawn: pl.DataFrame, comparison: Comparison) -> No
             draw(x[at::4], y[at::4], linestyle="", marker=marker)
             draw(nowhere, nowhere, linestyle=dashes, marker=marker, label=label)
     amounts(axes)
-    axes.locator_params("x", nbins=7, integer=True)
+    axes.locator_params("x", nbins=7, integer="days" not in drawn["over"][0])
     axes.margins(x=0.02)
     axes.set(xlabel=drawn["over"][0], ylabel=drawn["unit"][0])
     if drawn["unit"][0] != "change of stance":

@@ -5,6 +5,7 @@ from __future__ import annotations
 import polars as pl
 
 from townsquare.analysis.beliefs import belief_course, names
+from townsquare.analysis.clock import Clock, clock_of
 from townsquare.analysis.contract import Reads, setting
 from townsquare.analysis.health import REASONS, belief_movement, diagnostics, participation, refusals
 from townsquare.analysis.model_calls import calls_by_server, calls_in_short, model_calls, tokens_of_turns
@@ -37,9 +38,9 @@ def health_section(run: Reads) -> Section:
         ],
         notes=[f"Figures show the first {len(SERIES)} propositions."] if names(run).height > len(SERIES) else [],
         figures=[
-            *_belief_figures(moves, spread, run.last_step),
-            *_action_figures(steps, refused, run.last_step),
-            *_step_figures(diagnostics(run), run.last_step),
+            *_belief_figures(moves, spread, clock_of(run)),
+            *_action_figures(steps, refused, clock_of(run)),
+            *_step_figures(diagnostics(run), clock_of(run)),
         ],
         tables=[*_tables(steps, moves, refused), *_call_tables(run, asked)],
     )
@@ -128,20 +129,20 @@ def spread_course(beliefs: pl.DataFrame) -> pl.DataFrame:
     return beliefs.sort("proposition", "step").select("proposition", "name", "step", left.alias("kept"))
 
 
-def _belief_figures(moves: pl.DataFrame, spread: pl.DataFrame, last: int) -> list[Figure]:
+def _belief_figures(moves: pl.DataFrame, spread: pl.DataFrame, clock: Clock) -> list[Figure]:
     figures = []
     if moves.height:
         caption = "Belief change: mean absolute change of stance per step"
         gains = by_proposition(moves, "gain_per_person")
-        figures.append(course("movement", caption, *gains, last, "mean |change of stance|"))
+        figures.append(course("movement", caption, *gains, clock, "mean |change of stance|"))
     if spread.height:
         half = (0.5, "collapse threshold")
         caption, left = "SD of stances ÷ initial SD", by_proposition(spread, "kept")
-        figures.append(course("kept", caption, *left, last, "SD ÷ initial SD", top=1.05, level=half))
+        figures.append(course("kept", caption, *left, clock, "SD ÷ initial SD", top=1.05, level=half))
     return figures
 
 
-def _action_figures(steps: pl.DataFrame, refused: pl.DataFrame, last: int) -> list[Figure]:
+def _action_figures(steps: pl.DataFrame, refused: pl.DataFrame, clock: Clock) -> list[Figure]:
     shares = steps.with_columns(
         (pl.col("refused") / (pl.col("refused") + pl.col("accepted"))).alias("refused_share"),
         per(pl.col("accepted"), pl.col("online")).alias("each"),
@@ -157,8 +158,8 @@ def _action_figures(steps: pl.DataFrame, refused: pl.DataFrame, last: int) -> li
     }
     silent, acted = "Lurkers and rejected actions", "Accepted actions per step"
     figures = [
-        course("silence", silent, shares, lines, last, "proportion", top=None, finish=in_percent),
-        course("actions", acted, shares, {"each": ("ink", "")}, last, "actions per person online"),
+        course("silence", silent, shares, lines, clock, "proportion", top=None, finish=in_percent),
+        course("actions", acted, shares, {"each": ("ink", "")}, clock, "actions per person online"),
     ]
     if refused.height > 1:
         height = max(150, 70 + 30 * refused.height)
@@ -166,12 +167,12 @@ def _action_figures(steps: pl.DataFrame, refused: pl.DataFrame, last: int) -> li
     return figures
 
 
-def _step_figures(steps: pl.DataFrame, last: int) -> list[Figure]:
+def _step_figures(steps: pl.DataFrame, clock: Clock) -> list[Figure]:
     """Return a panel for each diagnostic column of the table of steps, named by its meaning and unit."""
     return [
         course(
             f"step-{column.name.replace('_', '-')}", f"{column.meaning[0].upper()}{column.meaning[1:]}",
-            steps.select("step", column.name), {column.name: ("ink", "")}, last, column.unit,
+            steps.select("step", column.name), {column.name: ("ink", "")}, clock, column.unit,
         )
         for column in TABLES["steps"].recorded
         if column.since > 1 and steps[column.name].count()

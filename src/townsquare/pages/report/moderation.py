@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
+from townsquare.analysis.clock import Clock, clock_of
 from townsquare.analysis.contract import Reads
 from townsquare.analysis.moderation import EVENTS, added_kinds, moderated, moderation, moderation_events, note_scores
 from townsquare.analysis.posts import VERACITIES, roots
@@ -34,6 +35,9 @@ def moderation_section(run: Reads) -> Section:
     """Return the section on moderation."""
     events = moderation_events(run)
     row = moderation(run).row(0, named=True) | {"moderated": moderated(run), "kinds": added_kinds(run)}
+    hours = clock_of(run).hours
+    row |= {name: value * (hours or 1.0) for name, value in row.items() if name.startswith("steps_to_")}
+    row["unit"] = "steps" if hours is None else "hours"
     if not events.height:
         return Section("moderation", TITLE, ["No posts were injected and none were moderated."])
     return Section(
@@ -55,7 +59,7 @@ def _figures(run: Reads, events: pl.DataFrame, counts: pl.DataFrame) -> list[Fig
     known = events["event"].unique().sort().to_list()
     kinds = [*(event for event in EVENTS if event in known), *(event for event in known if event not in EVENTS)]
     height = 70 + 34 * len(kinds)
-    draw = partial(_draw_timeline, kinds=kinds, last=run.last_step)
+    draw = partial(_draw_timeline, kinds=kinds, clock=clock_of(run))
     acts = "Moderation actions by step and veracity of the post"
     timeline = Figure(
         "events", "Events by step; marker area grows with the number of posts", events, draw, acts, height
@@ -67,10 +71,13 @@ def _figures(run: Reads, events: pl.DataFrame, counts: pl.DataFrame) -> list[Fig
     steps = pl.DataFrame({"step": range(1, run.last_step + 1)}, schema={"step": pl.Int32})
     by_step = steps.join(shown, on="step", how="left").fill_null(0).sort("step")
     caption = "Exposures to false posts by step"
-    return [timeline, Figure("warned", caption, by_step, _draw_warned, height=max(230, height))]
+    return [
+        timeline,
+        Figure("warned", caption, by_step, partial(_draw_warned, clock=clock_of(run)), height=max(230, height)),
+    ]
 
 
-def _draw_timeline(axes: Chart, events: pl.DataFrame, kinds: list[str], last: int) -> None:
+def _draw_timeline(axes: Chart, events: pl.DataFrame, kinds: list[str], clock: Clock) -> None:
     most = max(1, int(events["posts"].max() or 1))  # type: ignore[arg-type]
     row_of = {event: len(kinds) - 1 - i for i, event in enumerate(kinds)}
     for veracity in ("true", "false", "unknown"):
@@ -80,17 +87,17 @@ def _draw_timeline(axes: Chart, events: pl.DataFrame, kinds: list[str], last: in
             look: dict[str, Any] = {"marker": _MARK[veracity], "color": color(veracity), "linewidths": 0, "alpha": 0.85}
             sizes, label = 12 + 70 * of_class["posts"].to_numpy() / most, "other" if veracity == "unknown" else veracity
             axes.scatter(of_class["step"].to_numpy(), rows, s=sizes, label=f"{label} posts", **look)
-    over_steps(axes, last, "")
+    over_steps(axes, clock, "")
     first = min(0, int(events["step"].min() or 0))  # type: ignore[arg-type]
     rows_shown = {"ylim": (-0.6, len(kinds) - 0.4), "yticks": [row_of[event] for event in kinds], "yticklabels": kinds}
-    axes.set(xlim=(first - 0.3, max(1, last) + 0.6), **rows_shown)
+    axes.set(xlim=(first - 0.3, max(1, clock.last) + 0.6), **rows_shown)
 
 
-def _draw_warned(axes: Chart, by_step: pl.DataFrame) -> None:
+def _draw_warned(axes: Chart, by_step: pl.DataFrame, clock: Clock) -> None:
     x, labeled, shown = (by_step[name].to_numpy() for name in ("step", "labeled", "exposures"))
     upright_bars(axes, x, 0 * shown, shown - labeled, "false", "without a label")
     upright_bars(axes, x, shown - labeled, shown, "unknown", "with a label")
-    over_steps(axes, by_step.height, "exposures")
+    over_steps(axes, clock, "exposures")
     from_zero(axes, shown.tolist())
 
 
@@ -121,7 +128,7 @@ def _errors(row: dict[str, Any]) -> str:
 
 def _speed(row: dict[str, Any]) -> str:
     parts = [
-        f"{number(row[f'steps_to_{event}'], 1)} steps to the {event}"
+        f"{number(row[f'steps_to_{event}'], 1)} {row['unit']} to the {event}"
         for event in ("verdict", "label", "takedown")
         if not math.isnan(row[f"steps_to_{event}"])
     ]
@@ -153,27 +160,29 @@ def _camps(side: float | None) -> list[str]:
     return [text + (": statuses of notes mean little without two camps." if side < FEW_ON_ONE_SIDE else ".")]
 
 
-_EFFECTS = (
-    (
-        number, "precision", "recall", "F1=f1", "true posts labeled=true_labeled",
-        "true posts removed=true_removed", "false posts removed=false_removed",
-    ),
-    (
-        partial(number, digits=1), "false posts: mean steps to verdict=steps_to_verdict",
-        "false posts: mean steps to label=steps_to_label", "false posts: mean steps to takedown=steps_to_takedown",
-    ),
-    (
-        number, "exposures to false posts before the label=before_label",
-        "exposures to false posts after the label=after_label",
-        "exposures to false posts never labeled=never_labeled",
-        "exposures to false posts with a label shown=shown_labeled",
-    ),
-)  # fmt: skip
+def _effects(unit: str) -> list[tuple[Any, ...]]:
+    return [
+        (
+            number, "precision", "recall", "F1=f1", "true posts labeled=true_labeled",
+            "true posts removed=true_removed", "false posts removed=false_removed",
+        ),
+        (
+            partial(number, digits=1), f"false posts: mean {unit} to verdict=steps_to_verdict",
+            f"false posts: mean {unit} to label=steps_to_label",
+            f"false posts: mean {unit} to takedown=steps_to_takedown",
+        ),
+        (
+            number, "exposures to false posts before the label=before_label",
+            "exposures to false posts after the label=after_label",
+            "exposures to false posts never labeled=never_labeled",
+            "exposures to false posts with a label shown=shown_labeled",
+        ),
+    ]  # fmt: skip
 
 
 def _tables(row: dict[str, Any], events: pl.DataFrame) -> list[Table]:
     return [
-        turned("Quality, speed and effect", ["measure", "value"], [row], *_EFFECTS),
+        turned("Quality, speed and effect", ["measure", "value"], [row], *_effects(row["unit"])),
         _total_table(events),
         table("Events by step", events, (str, "event", "veracity"), (number, "step", "posts")),
     ]

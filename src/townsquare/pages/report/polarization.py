@@ -8,6 +8,7 @@ from townsquare.analysis.belief_groups import belief_change_by, exposure_groups
 from townsquare.analysis.belief_paths import crossing_counts, distance_to_start, persistence
 from townsquare.analysis.belief_spread import polarization_course
 from townsquare.analysis.beliefs import names, statements
+from townsquare.analysis.clock import Clock, clock_of
 from townsquare.analysis.contract import Reads
 from townsquare.analysis.groups import stance_groups
 from townsquare.core.text_table import Table, table
@@ -52,7 +53,7 @@ def polarization_section(run: Reads) -> Section:
         says=[_sentence(row, away) for row in crossed.iter_rows(named=True)],
         notes=[_NOTE],
         figures=[
-            figure for row in shown.iter_rows(named=True) for figure in _figures(row, courses, away, run.last_step)
+            figure for row in shown.iter_rows(named=True) for figure in _figures(row, courses, away, clock_of(run))
         ],
         tables=_tables(courses, crossed, left, by),
     )
@@ -75,13 +76,13 @@ def _sentence(row: dict[str, object], away: pl.DataFrame) -> str:
     return f"{statement}: on average, final stances differed from initial stances by {distance}; {changed}"
 
 
-def _figures(row: dict[str, object], courses: pl.DataFrame, away: pl.DataFrame, last: int) -> list[Figure]:
+def _figures(row: dict[str, object], courses: pl.DataFrame, away: pl.DataFrame, clock: Clock) -> list[Figure]:
     statement, at = printable(str(row["name"]), 90), row["proposition"]
     of_proposition, distances = (frame.filter(pl.col("proposition") == at) for frame in (courses, away))
     measures, distance = f"“{statement}”: measures of polarization", f"“{statement}”: distance to the initial stance"
     return [
-        course(f"polarization-{at}", measures, of_proposition, _MEASURES, last, "value (0 to 1)"),
-        course(f"distance-{at}", distance, distances, _DISTANCES, last, "absolute change of stance"),
+        course(f"polarization-{at}", measures, of_proposition, _MEASURES, clock, "value (0 to 1)"),
+        course(f"distance-{at}", distance, distances, _DISTANCES, clock, "absolute change of stance"),
     ]
 
 

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 
 import polars as pl
 
 from townsquare.analysis.beliefs import statements
+from townsquare.analysis.clock import clock_of, in_words
 from townsquare.analysis.contract import Reads, given_to
 from townsquare.core import registry
 from townsquare.core.member_errors import breach, call_member
@@ -62,4 +63,35 @@ def section(name: str, run: Reads) -> Section | None:
     )
     if made is not None and not isinstance(made, Section):
         raise breach(FAMILY, name, f"a {type(made).__name__}", "a Section, or None")
-    return made
+    clock = clock_of(run)
+    if made is None or clock.hours is None:
+        return made
+    return replace(
+        made,
+        tables=[timed(each, clock.hours) for each in made.tables],
+        open_tables=[timed(each, clock.hours) for each in made.open_tables],
+    )
+
+
+def timed(shown: Table, hours: float) -> Table:
+    """Return a table with lengths of time in the place of steps and ages in steps, which last ``hours``.
+
+    >>> timed(Table("Posts by step", ["step", "n"], [["1,008", "5"]]), 0.25)
+    Table(caption='Posts over time', head=['time', 'n'], rows=[['10 d 12 h', '5']], words={0}, note='')
+    """
+    columns = {at for at, name in enumerate(shown.head) if name in _IN_STEPS}
+    if not columns:
+        return shown
+    rows = [[_time(cell, hours) if at in columns else cell for at, cell in enumerate(row)] for row in shown.rows]
+    caption, note = shown.caption.replace("by step", "over time"), shown.note.replace("steps", "times")
+    return replace(
+        shown, caption=caption, head=[_IN_STEPS.get(name, name) for name in shown.head], rows=rows, note=note
+    )
+
+
+_IN_STEPS = {"step": "time", "age": "age"}
+
+
+def _time(cell: str, hours: float) -> str:
+    steps = cell.replace(",", "")
+    return in_words(int(steps) * hours) if steps.isdecimal() else cell

@@ -10,6 +10,7 @@ import numpy as np
 import polars as pl
 
 from townsquare.analysis.beliefs import BINS, belief_change, belief_course, names, stance_bins, stance_lines, true_sides
+from townsquare.analysis.clock import Clock, clock_of
 from townsquare.analysis.contract import Reads
 from townsquare.core.text_table import Table, table, turned
 from townsquare.core.words import count, number, percent, printable, short, signed_three, three
@@ -49,35 +50,35 @@ def stance_section(run: Reads) -> Section:
         TITLE,
         says=[_sentence(row, course, sides[row["proposition"]]) for row in change.iter_rows(named=True)],
         notes=notes,
-        figures=[p for row in drawn.iter_rows(named=True) for p in _figures(row, bins, course, lines, run.last_step)],
+        figures=[p for row in drawn.iter_rows(named=True) for p in _figures(row, bins, course, lines, clock_of(run))],
         tables=[made for row in change.iter_rows(named=True) for made in _tables(row, course)],
     )
 
 
 def _figures(
-    row: dict[str, Any], bins: pl.DataFrame, course: pl.DataFrame, lines: pl.DataFrame, last: int
+    row: dict[str, Any], bins: pl.DataFrame, course: pl.DataFrame, lines: pl.DataFrame, clock: Clock
 ) -> list[Figure]:
     proposition, name = row["proposition"], printable(row["name"], 90)
     histogram, bands, single = (frame.filter(pl.col("proposition") == proposition) for frame in (bins, course, lines))
     return [
         Figure(
             f"spread-{proposition}", f"“{name}”: initial and final stances", histogram,
-            partial(_draw_histogram, last=last), f"Distribution of initial and final stances toward {name}",
+            partial(_draw_histogram, clock=clock), f"Distribution of initial and final stances toward {name}",
         ),
         Figure(
             f"course-{proposition}", f"“{name}”: median, middle 50% and 90%, and individual people", bands,
-            partial(_draw_bands, lines=single, last=last), f"Quantiles of stances toward {name} over steps",
+            partial(_draw_bands, lines=single, clock=clock), f"Quantiles of stances toward {name} over steps",
         ),
     ]  # fmt: skip
 
 
-def _draw_histogram(axes: Chart, bins: pl.DataFrame, last: int) -> None:
-    start, end = (_shares(bins.filter(pl.col("step") == step)) for step in (0, last))
+def _draw_histogram(axes: Chart, bins: pl.DataFrame, clock: Clock) -> None:
+    start, end = (_shares(bins.filter(pl.col("step") == step)) for step in (0, clock.last))
     edges = np.repeat(np.linspace(-1, 1, BINS + 1), 2)
     outlines = [np.pad(np.repeat(100 * shares, 2), 1) for shares in (start, end)]
-    if last > 0:
-        axes.fill(edges, outlines[1], color=color("first"), alpha=0.45, linewidth=0, label=f"step {last}")
-    axes.plot(edges, outlines[0], color=color("ink"), linewidth=1.6, label="step 0")
+    if clock.last > 0:
+        axes.fill(edges, outlines[1], color=color("first"), alpha=0.45, linewidth=0, label=clock.says(clock.last))
+    axes.plot(edges, outlines[0], color=color("ink"), linewidth=1.6, label=clock.says(0))
     axes.set(xlim=(-1.02, 1.02), xlabel="stance", ylabel="% of people")
     from_zero(axes, np.ravel(outlines).tolist())
     axes.locator_params("x", nbins=5, steps=NICE)
@@ -91,7 +92,7 @@ def _shares(bins: pl.DataFrame) -> np.ndarray[Any, np.dtype[np.float64]]:
     return shares
 
 
-def _draw_bands(axes: Chart, course: pl.DataFrame, lines: pl.DataFrame, last: int) -> None:
+def _draw_bands(axes: Chart, course: pl.DataFrame, lines: pl.DataFrame, clock: Clock) -> None:
     steps = course["step"].to_numpy()
     for low, high, alpha, label in (("q05", "q95", 0.14, "middle 90%"), ("q25", "q75", 0.28, "middle 50%")):
         band(axes, steps, course[low].to_numpy(), course[high].to_numpy(), "first", alpha=alpha, label=label)
@@ -100,7 +101,7 @@ def _draw_bands(axes: Chart, course: pl.DataFrame, lines: pl.DataFrame, last: in
         axes.plot(*single, color=color("muted"), linewidth=0.7, alpha=0.9)
     axes.plot(steps, course["q50"].to_numpy(), color=color("first"), linewidth=2.4, label="median")
     reference(axes, 0.0)
-    over_steps(axes, last, "stance")
+    over_steps(axes, clock, "stance")
     axes.set(ylim=(-1.03, 1.03))
 
 

@@ -6,6 +6,7 @@ from typing import Any
 
 import polars as pl
 
+from townsquare.analysis.clock import Clock, clock_of
 from townsquare.analysis.contract import Reads
 from townsquare.analysis.engagement import engagement_by_post
 from townsquare.analysis.moderation import labels
@@ -28,7 +29,7 @@ def top_posts(run: Reads) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
     Returns
     -------
     (list, list)
-        Posts as a page shows them: ``text``, ``author``, ``veracity``, ``step``, ``numbers``, ``moderation``.
+        Posts as a page shows them: ``text``, ``author``, ``veracity``, ``when``, ``numbers``, ``moderation``.
         ``MOST`` of each at most, most engagement first, then most reach, then by row.
     """
     every = roots(run)
@@ -44,18 +45,18 @@ def top_posts(run: Reads) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
 def _shown(run: Reads, posts: pl.DataFrame) -> list[dict[str, Any]]:
     texts = dict(run.table("texts").filter(pl.col("text").is_in(posts["text"].implode())).rows())
     marks = {row["root"]: row for row in labels(run).filter(pl.col("root").is_in(posts["root"].implode())).to_dicts()}
-    authors = _authors(run, posts)
+    authors, clock = _authors(run, posts), clock_of(run)
     return [
         {
             "text": printable(str(texts.get(row["text"], "")), LONGEST_TEXT) or "(no text)",
             "author": authors.get(row["author"], f"account {row['author']}"),
             "veracity": row["veracity"] if row["injected"] else _KINDS.get(row["kind"], "post"),
-            "step": row["step"],
+            "when": clock.says(row["step"]),
             "numbers": (
                 f"{number(row['likes'])} likes, {number(row['dislikes'])} dislikes, {number(row['shares'])} shares, "
                 f"{number(row['comments'])} comments; reached {number(row['reach'])}"
             ),
-            "moderation": _moderation(marks.get(row["root"], {})),
+            "moderation": _moderation(marks.get(row["root"], {}), clock),
         }
         for row in posts.iter_rows(named=True)
     ]
@@ -70,6 +71,8 @@ def _authors(run: Reads, posts: pl.DataFrame) -> dict[int, str]:
     return {agent: printable(str(texts.get(name, f"agent {agent}")), 80) for agent, name in rows.rows()}
 
 
-def _moderation(mark: dict[str, int | None]) -> str:
+def _moderation(mark: dict[str, int | None], clock: Clock) -> str:
     events = (("note_step", "note shown"), ("false_verdict_step", "verdict false"), ("takedown_step", "taken down"))
-    return ", ".join(f"{words} in step {mark[name]}" for name, words in events if mark.get(name) is not None)
+    by = "in" if clock.hours is None else "after"
+    known = [(words, step) for name, words in events if (step := mark.get(name)) is not None]
+    return ", ".join(f"{words} {by} {clock.says(step)}" for words, step in known)
