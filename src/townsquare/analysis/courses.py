@@ -6,10 +6,11 @@ import math
 
 import polars as pl
 
-from townsquare.analysis.beliefs import belief_course, statements
+from townsquare.analysis.beliefs import belief_change, belief_course, statements
 from townsquare.analysis.causes.contributions import changes, contributions
 from townsquare.analysis.clock import clock_of
 from townsquare.analysis.contract import Reads, columns, setting
+from townsquare.analysis.health import belief_movement
 from townsquare.analysis.moderation import labels
 from townsquare.analysis.posts import roots
 from townsquare.analysis.reach import exposure_counts
@@ -95,8 +96,9 @@ def validity(run: Reads) -> dict[str, float]:
         that reach had in the step of the injection; ``injected_per_step``: most posts injected in one step;
         ``checks_per_step``: posts that a fact-checker reviews in a step (NaN without one); ``regression``: largest R²
         over propositions of the change of stance on the initial stance; ``moderated_movement``: size of all
-        contributions to beliefs by posts that were labeled or taken down, over the size of all (NaN without a trail).
-        NaN where one is undefined.
+        contributions to beliefs by posts that were labeled or taken down, over the size of all (NaN without a trail);
+        ``shift_per_day``: largest mean absolute change of stance over propositions, per day (NaN where steps have no
+        length); ``warm_up_movement``: share of all belief change that came in the warm-up. NaN where one is undefined.
     """
     posts = judged_posts(run)
     shown = exposure_counts(run).join(posts, on="root")
@@ -112,6 +114,18 @@ def validity(run: Reads) -> dict[str, float]:
         "checks_per_step": math.nan if checks is None else float(checks),
         "regression": _regression(run),
         "moderated_movement": _moderated_movement(run),
+        **_pace(run),
+    }
+
+
+def _pace(run: Reads) -> dict[str, float]:
+    clock, moves = clock_of(run), belief_movement(run)
+    most = float(belief_change(run)["absolute_shift"].fill_nan(None).max() or 0.0)  # type: ignore[arg-type]
+    days, gain = clock.last * (clock.hours or 0.0) / 24, float(moves["gain"].sum())
+    early = float(moves.filter(pl.col("step") <= clock.warm_up)["gain"].sum())
+    return {
+        "shift_per_day": most / days if days else math.nan,
+        "warm_up_movement": early / gain if clock.warm_up and gain else math.nan,
     }
 
 

@@ -156,7 +156,7 @@ def answer(experiment: Experiment, outcome: str | None = None, *, rules: int = 1
         if len(experiment.arms) > 1
         else (alone,),
         _mover_lines(_mover(runs), short),
-        tuple(_cautions(experiment, runs, short)),
+        tuple(_cautions(experiment, runs, short, second_rule=bool(second))),
         primary,
         base,
         made,
@@ -368,7 +368,9 @@ def mover_lines(moved: Mover, where: str = "") -> list[str]:
     return [f"{head}{'. Largest contributions:' if posts else '.'}", *posts]
 
 
-def _cautions(experiment: Experiment, runs: Mapping[tuple[str, int], Run], short: Mapping[str, str]) -> Iterable[str]:
+def _cautions(
+    experiment: Experiment, runs: Mapping[tuple[str, int], Run], short: Mapping[str, str], *, second_rule: bool
+) -> Iterable[str]:
     failed = len(experiment.failed)
     if failed:
         yield f"{count(failed, 'run')} failed and {'is' if failed == 1 else 'are'} left out."
@@ -376,7 +378,7 @@ def _cautions(experiment: Experiment, runs: Mapping[tuple[str, int], Run], short
         yield "One seed only: no difference has a CI, and each may be chance."
     seed = min(seed for arm, seed in runs if arm == experiment.baseline)
     base = CachedRun(runs[experiment.baseline, seed], large=True)
-    yield from misleading(base, f" (arm: {short[experiment.baseline]})", experiment.vary)
+    yield from misleading(base, f" (arm: {short[experiment.baseline]})", experiment.vary, second_rule=second_rule)
     moderating = [(arm, run) for (arm, at), run in runs.items() if at == seed and moderated(run)]
     for arm, run in moderating[-1:]:
         yield from of_moderation(CachedRun(run, large=True), f" (arm: {short[arm]})")

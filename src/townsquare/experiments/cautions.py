@@ -7,6 +7,7 @@ from collections.abc import Container, Mapping
 import polars as pl
 
 from townsquare.analysis.beliefs import names, statements
+from townsquare.analysis.clock import Clock, clock_of
 from townsquare.analysis.contract import Reads, setting
 from townsquare.analysis.courses import judged_posts, validity
 from townsquare.analysis.health import CHECKS, rule_health, run_health
@@ -21,6 +22,9 @@ MOST_REFUSED = 0.2
 SATURATED, EARLY, BACK, LITTLE = 0.85, 0.25, 0.25, 0.1
 """Shares from which, or below which, a reader is warned: of agents reached, of reach in the step of injection, of the
 variance of belief change explained by initial stances, and of belief movement by moderated posts."""
+FAST, MOSTLY = 0.01, 0.5
+"""Mean absolute change of stance per day from which belief moves as in a sitting of a laboratory (panels: 0.04 to 0.08
+in months), and share of belief change from which it lies in the warm-up."""
 
 
 def warnings(run: Reads, outcome: Mapping[str, float]) -> list[str]:
@@ -44,7 +48,7 @@ def warnings(run: Reads, outcome: Mapping[str, float]) -> list[str]:
     ]
 
 
-def misleading(run: Reads, where: str = "", varied: Container[str] = ()) -> list[str]:
+def misleading(run: Reads, where: str = "", varied: Container[str] = (), *, second_rule: bool = False) -> list[str]:
     """Return what could mislead in outcomes that are right as numbers, each with the number behind it.
 
     Parameters
@@ -54,12 +58,31 @@ def misleading(run: Reads, where: str = "", varied: Container[str] = ()) -> list
         Which run this is, where a page is about several.
     varied : container of str
         Settings that a comparison varies.
+    second_rule : bool
+        Whether an effect is given under a second belief rule as well.
     """
     known = validity(run)
     of_false = "a false post" if "false" in judged_posts(run)["veracity"] else "a post"
     pull = setting(run, "beliefs", "pull")
     reached, first, back = (percent(known[name]) for name in ("reached", "first_step", "regression"))
+    rule, clock = str(setting(run, "beliefs", "rule", default="")), clock_of(run)
+    believes = names(run).height > 0
     cases = [
+        (
+            known["shift_per_day"] >= FAST,
+            "Steps of belief as large as in a laboratory: on average, stances move by "
+            f"{significant(known['shift_per_day'], 2)} a day{where}; in panels, stances move by less than 0.1 in months. Lower the weight of a showing.",
+        ),
+        (
+            clock.hours is not None and 0 < clock.last <= clock.warm_up,
+            f"The run ends within its warm-up{where}: measures that leave it out are empty.",
+        ),
+        (
+            known["warm_up_movement"] >= MOSTLY and clock.warm_up < clock.last,
+            f"{percent(known['warm_up_movement'])} of all belief change comes in the warm-up{where}, which facts leave "
+            "out.",
+        ),
+        *((True, sentence) for sentence in _in_warm_up(run, clock)),
         (
             known["reached"] >= SATURATED,
             f"Reach is near its ceiling: {of_false} reaches {reached} of all people{where}.",
@@ -73,12 +96,32 @@ def misleading(run: Reads, where: str = "", varied: Container[str] = ()) -> list
             f"Regression to the mean: initial stances explain {back} of the variance of belief change{where}.",
         ),
         (
-            pull is not None and names(run).height > 0 and "beliefs.pull" not in varied,
+            pull is not None and believes and "beliefs.pull" not in varied,
             f"One assumed setting scales all belief change: beliefs.pull ({pull}). Repeat with other values, and with "
             "“townsquare compare --multiverse” for other belief rules.",
         ),
+        (
+            not second_rule
+            and pull is None
+            and believes
+            and rule not in ("", "no_change")
+            and "beliefs.rule" not in varied,
+            f"All belief change comes from one rule ({printable(rule)}). “townsquare compare --multiverse” repeats it "
+            "with other belief rules.",
+        ),
     ]
     return [sentence for holds, sentence in cases if holds]
+
+
+def _in_warm_up(run: Reads, clock: Clock) -> list[str]:
+    """Return a sentence for interventions that begin in the warm-up."""
+    begun = [int(event["step"]) for event in setting(run, "events", default=())]
+    begun += [int(treatment["start"]) for treatment in setting(run, "treatments", default=())]
+    early = sum(step <= clock.warm_up for step in begun)
+    if not early:
+        return []
+    what = "An event or treatment begins" if early == 1 else f"{early} events or treatments begin"
+    return [f"{what} in the warm-up: measures that leave the warm-up out miss part of the effect."]
 
 
 def of_moderation(run: Reads, where: str = "") -> list[str]:
