@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any
 
@@ -242,12 +242,15 @@ class Sheet:
         Which column of the file represents which name; a name that the file lacks is missing.
     spare : tuple of str
         Columns of the file that represent nothing.
+    notices : tuple of str
+        What of the table is not used, in sentences.
     """
 
     table: Records
     columns: Mapping[str, Column]
     used: dict[str, str]
     spare: tuple[str, ...]
+    notices: tuple[str, ...] = ()
     _readers: dict[str, tuple[Read, str]] = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
@@ -260,7 +263,8 @@ class Sheet:
     def __getitem__(self, name: str) -> list[Any]:
         """Return the cells of a column, one a record; of one that the file lacks, what an empty cell means."""
         if name not in self.used:
-            return [self.cell(record, name) for record in self.table.records[:1]] * len(self.table.records)
+            blank = [replace(record, cells={}) for record in self.table.records[:1]]
+            return [self.columns[name].read(record, name) for record in blank] * len(self.table.records)
         column, header = self.columns[name], self.used[name]
         try:
             values = [column.read(record, header) for record in self.table.records]

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 import numpy.typing as npt
@@ -150,7 +150,45 @@ def post_columns(table: Records, propositions: Sequence[str], *, alone: bool) ->
     if not table.records:
         raise DataError(table.location, got="no posts", allowed="at least one post", do="add a post")
     columns = POSTS if alone else POSTS + OF_FOLDERS
-    return read_columns(table, columns, groups, strict=not alone, nothing=NO_PROPOSITION)
+    sheet = read_columns(table, columns, groups, strict=not alone, nothing=NO_PROPOSITION)
+    return _of_any_meaning(sheet) if alone else sheet
+
+
+def _of_any_meaning(sheet: Sheet) -> Sheet:
+    """Return the columns of a table in which names may mean something else; ``notices`` say what is not used.
+
+    A cell that cannot be read counts as empty. A column, such as `type`, in which none can be read is left out.
+    """
+    table, used, notices = sheet.table, dict(sheet.used), []
+    for column in POSTS[1:]:
+        for header in (name for name in (column.name, *column.aliases) if name in table.columns):
+            used.pop(column.name, None)
+            bad, filled = _unreadable(table, column, header), sum(is_filled(record, header) for record in table.records)
+            where = f"column {header!r} is not the {column.meaning or column.name}: " if len(bad) == filled else ""
+            if bad:
+                shown = repr(table.records[bad[0]].cells[header])[:40]
+                what = f"{len(bad):,} of {filled:,} cells cannot be read as {column.meaning or column.name}"
+                notices.append(f"{where or f'column {header!r}: '}{what}, such as {shown}")
+            if bad and where:
+                continue
+            records = list(table.records)
+            for row in bad:
+                records[row] = replace(records[row], cells={**records[row].cells, header: None})
+            table, used[column.name] = replace(table, records=records), header
+            break
+    spare = tuple(name for name in table.columns if name not in used.values())
+    return replace(sheet, table=table, used=used, spare=spare, notices=tuple(notices))
+
+
+def _unreadable(table: Records, column: Column, header: str) -> list[int]:
+    """Return the rows whose cell cannot be read."""
+    out = []
+    for row, record in enumerate(table.records):
+        try:
+            column.read(record, header)
+        except DataError:
+            out.append(row)
+    return out
 
 
 def read_posts(

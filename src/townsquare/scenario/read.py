@@ -299,4 +299,4 @@ def _notices(posts: Sheet) -> tuple[str, ...]:
         notices.append("no plausibility column: every post gets 0.5, so agents cannot tell true from false")
     if posts.spare:
         notices.append("columns not used: " + ", ".join(posts.spare))
-    return tuple(notices)
+    return (*notices, *posts.notices)

@@ -250,6 +250,21 @@ def test_columns_are_found_by_alias(tmp_path: Path, text: str, truth: str, yes: 
     assert posts.veracity.tolist() == [1, 2, 0, 0]
 
 
+def test_columns_that_mean_something_else_are_noted_and_left_out(tmp_path: Path) -> None:
+    path = tmp_path / "t.csv"
+    path.write_text(
+        "id,text,type,step,label,real,topic,plausibility\n1,a,political,soon,cats,1,x,0.4\n2,b,local,,dogs,0,y,high\n"
+    )
+    scenario = load_scenario(path)
+    assert scenario.posts.veracity.tolist() == [1, 2]
+    assert scenario.posts.plausibility.tolist() == [0.4, 0.5]
+    assert (scenario.posts.step == -1).all()
+    said = "; ".join(scenario.notices)
+    for part in ("'type' is not the kind of post: 2 of 2", "'step' is not", "'label' is not", "1 of 2 cells", "'high'"):
+        assert part in said
+    assert "columns not used: id, type, step, label" in said
+
+
 def test_json_lines_of_a_table(tmp_path: Path) -> None:
     path = tmp_path / "t.jsonl"
     path.write_text('{"text": "a", "veracity": true, "stance": {"dam": 0.5}}\n\n{"text": "b", "veracity": 0}\n')
