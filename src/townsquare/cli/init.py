@@ -1,32 +1,140 @@
-"""``townsquare init``: a scenario to start from."""
+"""``townsquare init``: a scenario to start from, of a template or of one's own posts and survey."""
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 from cyclopts import Parameter
 
 from townsquare.cli import options
-from townsquare.cli.console import answer
+from townsquare.cli.console import answer, complain, safe, show
 from townsquare.core.errors import DataError, SettingError
 from townsquare.core.files import bundled_folder
 
+if TYPE_CHECKING:
+    from townsquare.scenario.starting import Start
 
-def init(folder: Annotated[Path, Parameter(name="DIR")], /, *, as_json: options.AsJson = False) -> int:
-    """Write a commented, runnable scenario: scenario.yaml, posts.csv, arguments.csv.
+
+def init(
+    folder: Annotated[Path, Parameter(name="DIR")],
+    /,
+    *,
+    posts: Annotated[Path | None, Parameter(name="--from")] = None,
+    survey: list[Path] | None = None,
+    yes: bool = False,
+    as_json: options.AsJson = False,
+) -> int:
+    """Write a runnable scenario: a commented template, or one of your posts and your survey.
+
+    With --from and --survey, the meaning of each column is guessed, stated, and written to mapping.yaml, which later
+    runs read: edit it where a guess is wrong. The settings are those of the scenario health-rumor.
 
     Parameters
     ----------
     folder
         Output folder, created if missing.
+    posts
+        CSV, TSV, JSONL or Parquet of posts.
+    survey
+        Answers, one row per respondent; give it again for later waves of the same people.
+    yes
+        Take all guesses without a question; every rating scale is a proposition.
     """
-
-    files = write_starter(folder)
     # A bare word may be the name of a bundled scenario; a path is not.
     target = folder if folder.is_absolute() or len(folder.parts) > 1 else f"./{folder}"
-    facts = {"files": [str(file) for file in files], "run": f"townsquare run {target}"}
-    return answer(facts, *files, f"run it   townsquare run {target}", as_json=as_json)
+    if posts is None:
+        if survey or yes:
+            do = "add --from POSTS: a table with a column of texts"
+            raise SettingError("--survey" if survey else "--yes", got="no posts", allowed="with --from", do=do)
+        files = write_starter(folder)
+        written: dict[str, object] = {"files": [str(file) for file in files], "run": f"townsquare run {target}"}
+        return answer(written, *files, f"run it   townsquare run {target}", as_json=as_json)
+    from townsquare.scenario.starting import read_start, write_start
+
+    start = read_start(posts, survey or ())
+    if not as_json:
+        _show_guesses(start)
+    chosen, stated = _propositions(start, ask=not yes and not as_json)
+    files = write_start(start, folder, chosen, stated)
+    commands = [f"townsquare run {target}"]
+    arms = "none,label,note,takedown"
+    commands += [f"townsquare compare {target} --vary moderation.response={arms} --seeds 3"]
+    notes, columns = _counted(folder), start.survey.columns if start.survey else ()
+    facts: dict[str, object] = {
+        "files": [str(file) for file in files], "propositions": [*chosen, *stated], "notes": [*start.notes, *notes],
+        "posts": dict(start.posts), "columns": [guess._asdict() for guess in columns],
+        "commands": commands,
+    }  # fmt: skip
+    if not as_json:
+        for sentence in (*start.notes, *notes):
+            complain(sentence, kind="note")
+    lines = [f"Propositions: {', '.join([*chosen, *stated]) or 'none: posts spread, and no attitude is measured'}"]
+    lines += [f"Guesses to check: {folder / 'mapping.yaml'}", f"Run it:  {commands[0]}", f"Compare: {commands[1]}"]
+    return answer(facts, *lines, as_json=as_json)
+
+
+def _show_guesses(start: Start) -> None:
+    """Print what every column was guessed to mean."""
+    rows = [(start.tables.titles.get(name, name), known, "") for name, known in start.posts.items()]
+    unused = [name for name in start.tables.posts.columns if name not in start.posts]
+    rows += [(start.tables.titles.get(name, name), "not used", "") for name in unused]
+    show(f"{len(start.tables.posts.records):,} posts", rows, (str, "column", "read as", " "))
+    survey, answers = start.survey, start.tables.answers
+    if survey is None or answers is None:
+        return
+    named = [(survey.id, "id", "names of agents"), (survey.weight, "weight", "survey weights")]
+    listed = [row for row in named if row[0]]
+    listed += [(guess.column, _in_short(guess.meaning), guess.why) for guess in survey.columns]
+    show(f"{len(answers.records) - survey.skip_rows:,} respondents", listed, (str, "column", "read as", "why"))
+    if survey.missing:
+        print(f"Read as no answer: an empty cell, {', '.join(safe(word) for word in survey.missing)}")
+
+
+def _in_short(meaning: dict[str, object] | None) -> str:
+    if meaning is None:
+        return "left out"
+    if "stance" in meaning:
+        return f"rating {meaning['stance']}" + (f", wave {meaning['wave']}" if "wave" in meaning else "")
+    return f"{meaning['kind']} trait {meaning['trait']}" if "trait" in meaning else "free text"
+
+
+def _propositions(start: Start, *, ask: bool) -> tuple[list[str], list[str]]:
+    """Return the items that are propositions, and further statements: asked for at a terminal, else all items."""
+    items = [str((guess.meaning or {})["stance"]) for guess in start.items]
+    if not ask:
+        return items, []
+    if not sys.stdin.isatty():
+        raise SettingError("--yes", got="no terminal to ask at", allowed="--yes, which takes the guesses")
+    if items:
+        for number, guess in enumerate(start.items, 1):
+            print(f"  {number}  {safe((guess.meaning or {})['statement'])}")
+        given = _asked(f"Which of these are propositions? Numbers, or Enter for all {len(items)}: ").replace(",", " ")
+        if not all(word.isdecimal() and 1 <= int(word) <= len(items) for word in given.split()):
+            raise SettingError("propositions", got=repr(given[:80]), allowed=f"numbers from 1 to {len(items)}")
+        return [items[int(word) - 1] for word in given.split()] or items, []
+    statement = _asked("No rating scale was listed. A statement that beliefs are about, or Enter for none: ")
+    return [], [statement] if statement else []
+
+
+def _asked(question: str) -> str:
+    print(question, end="", file=sys.stderr, flush=True)
+    return sys.stdin.readline().strip()
+
+
+def _counted(folder: Path) -> list[str]:
+    """Return what of the written scenario is not used, counted by reason: it is read as a run would."""
+    from townsquare.scenario.load import load_scenario
+    from townsquare.scenario.population.sample import people_notes
+    from townsquare.scenario.settings import resolve_with_scenario
+
+    scenario = load_scenario(folder)
+    settings = resolve_with_scenario({"scenario": str(folder)}, scenario=scenario)
+    still = scenario.proposition_names and not scenario.posts.takes_stances
+    do = "".join(f"give posts a column stance:{name} from -1 to 1" for name in scenario.proposition_names[:1])
+    silent = [f"posts take no stance, so attitudes hardly move: {do}"] if still else []
+    return [*silent, *scenario.notices, *people_notes(settings.config.population, scenario.folder)]
 
 
 # A commented scenario to start from.

@@ -10,6 +10,9 @@ from townsquare.cli import options
 from townsquare.cli.console import MOST_SHOWN, answer, complain, known, list_some, number, picked, show, show_json
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from townsquare.scenario.population.margins import Reached
     from townsquare.scenario.population.personas import TraitShares
     from townsquare.scenario.population.sample import People
 
@@ -85,7 +88,7 @@ def sample(
     """
     from townsquare.scenario.population.personas import write_personas
 
-    people = _sampled(target, n, seed, sets)
+    people, _ = _sampled(target, n, seed, sets)
     # Of people from a file the stances may be measured; those of sampled ones are drawn again by each run.
     toward = zip(people.propositions, people.stance.T, strict=True) if people.names else ()
     with options.writing(out, replace=replace):
@@ -102,12 +105,14 @@ def describe(
     sets: options.Sets = None,
     as_json: options.AsJson = False,
 ) -> int:
-    """Compare the answers of personas, from a file or sampled, with the shares in the question bank.
+    """Compare the answers of personas, from a file or sampled, with the shares in the question bank or the survey.
+
+    With margins, their targets are compared with the shares of respondents and of agents.
 
     Parameters
     ----------
     file
-        Personas as JSON lines.
+        Personas as JSON lines; with --n, a scenario or configuration file whose people are sampled.
     n
         Number of people.
     """
@@ -115,21 +120,45 @@ def describe(
     from townsquare.scenario.population.personas import persona_shares, read_personas
     from townsquare.scenario.population.question_bank import bundled_bank
 
-    if (file is None) == (n is None):
-        raise SettingError("FILE or --n", got="both" if file else "neither", allowed="a file or a number of people")
-    bank = bundled_bank()
-    traits = read_personas(file, bank).traits if file else _sampled(None, n, seed, sets).traits
+    if file is None and n is None:
+        raise SettingError("FILE or --n", got="neither", allowed="a file, a number of people, or both")
+    bank, reached = bundled_bank(), []
+    if n is None and file is not None:
+        traits = read_personas(file, bank).traits
+    else:
+        people, reached = _sampled(None if file is None else str(file), n, seed, sets)
+        traits, bank = people.traits, people.bank
     shares = persona_shares(traits, bank)
     if as_json:
-        return show_json({"n": int(traits.shape[0]), "traits": [_plain(trait) for trait in shares]})
+        margins = [margin._asdict() for margin in reached]
+        return show_json({"n": int(traits.shape[0]), "traits": [_plain(trait) for trait in shares], "margins": margins})
     _show(shares, int(traits.shape[0]))
+    _show_margins(reached)
     return 0
 
 
-def _sampled(target: str | None, n: int | None, seed: int | None, sets: list[str] | None) -> People:
+def _show_margins(reached: Sequence[Reached]) -> None:
+    """Print targets of margins beside what respondents and agents have."""
+    if not reached:
+        return
+    percent = known("{:.1%}".format)
+    show(
+        "Margins", [margin._asdict() for margin in reached], (str, "trait", "answer"),
+        (percent, "target", "respondents", "agents"), (lambda gap: f"{100 * gap:+.2f}", "gap, points=gap"),
+        words=("trait", "answer"),
+    )  # fmt: skip
+    worst = max(abs(margin.gap) for margin in reached)
+    print(f"Largest difference between agents and target: {100 * worst:.2f} points. Shares of those who answered.")
+
+
+def _sampled(
+    target: str | None, n: int | None, seed: int | None, sets: list[str] | None
+) -> tuple[People, list[Reached]]:
+    """Return people as a run would have them, and how far they meet their margins."""
     from townsquare.core.errors import SettingError
     from townsquare.scenario.load import load_scenario
-    from townsquare.scenario.population.sample import sample_people
+    from townsquare.scenario.population.margins import reached
+    from townsquare.scenario.population.sample import sample_people, survey_of
 
     if n is None or not 1 <= n <= MOST_DRAWN:
         raise SettingError("--n", got=str(n or "nothing"), allowed=f"a whole number from 1 to {MOST_DRAWN}")
@@ -137,7 +166,11 @@ def _sampled(target: str | None, n: int | None, seed: int | None, sets: list[str
     scenario = load_scenario(config.scenario)
     if scenario.accounts is not None:
         raise SettingError(config.scenario, got="a scenario with accounts", allowed="a scenario without accounts")
-    return sample_people(0, n, config.population, scenario.proposition_names, config.seed, folder=scenario.folder)
+    settings, folder = config.population, scenario.folder
+    people = sample_people(0, n, settings, scenario.proposition_names, config.seed, folder=folder)
+    survey = survey_of(settings, folder)
+    own = None if survey is None else survey.personas
+    return people, reached(settings.margins, people.bank, people.traits, own)
 
 
 def _plain(trait: TraitShares) -> dict[str, Any]:

@@ -52,13 +52,15 @@ def run(
     from townsquare.experiments.run_folders import check_unused, check_unused_address, folder_for
     from townsquare.experiments.run_notes import facts_of_settings, setting_notes
     from townsquare.scenario.load import load_scenario
+    from townsquare.scenario.population.sample import people_notes
     from townsquare.settings.presets import preset_names
     from townsquare.simulation.scenario_copy import left_out
 
     settings = chosen.settings(target)
     loaded = load_scenario(settings.config.scenario)
     too_large = "" if no_copy or recorded.record else left_out(loaded, settings)
-    notices = (*loaded.notices, *setting_notes(facts_of_settings(settings)), too_large)
+    people = people_notes(settings.config.population, loaded.folder)
+    notices = (*loaded.notices, *people, *setting_notes(facts_of_settings(settings)), too_large)
     for notice in () if shown.quiet else filter(None, notices):
         complain(notice, kind="note")
     name = target if target in preset_names() else Path(settings.config.scenario).stem

@@ -31,12 +31,12 @@ _VERACITY = {
     **dict.fromkeys(("unknown", ""), int(Veracity.UNKNOWN)),
 }
 _TYPE = {"news": int(PostType.NEWS), "post": int(PostType.POST), "": int(PostType.NEWS)}
-_PROPOSITION_NAME = re.compile(r"\w[\w-]{0,63}")
+PROPOSITION_NAME = re.compile(r"\w[\w-]{0,63}")
 
 
 def proposition_name(name: str, where: str) -> str:
     """Return the name if it is valid in settings and columns."""
-    if not _PROPOSITION_NAME.fullmatch(name) or name == "default":
+    if not PROPOSITION_NAME.fullmatch(name) or name == "default":
         allowed = "1 to 64 letters, digits, _ and -, and not `default`"
         raise DataError(where, got=repr(name), allowed=allowed)
     return name

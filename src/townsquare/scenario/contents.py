@@ -85,6 +85,11 @@ class Posts:
     def __len__(self) -> int:
         return len(self.text)
 
+    @property
+    def takes_stances(self) -> bool:
+        """Whether any post has a stance."""
+        return not bool(np.isnan(self.stance).all())
+
     def first(self, n: int) -> Posts:
         """Return the first ``n`` posts."""
         if n == len(self):

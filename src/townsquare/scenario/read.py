@@ -13,7 +13,7 @@ from typing import Any, TypeVar
 
 from townsquare.core import documents, files, tabular
 from townsquare.core.array_types import Int32
-from townsquare.core.cells import MAX_NAME, Column, Sheet, name_cell, read_columns, text_cell, texts
+from townsquare.core.cells import MAX_NAME, Column, Sheet, column_of, name_cell, read_columns, text_cell, texts
 from townsquare.core.errors import DataError
 from townsquare.core.files import bundled_folder
 from townsquare.core.lookalikes import lookalike_notices
@@ -32,6 +32,7 @@ from townsquare.scenario.cells import (
     read_sources,
 )
 from townsquare.scenario.contents import Accounts, Proposition, Scenario
+from townsquare.scenario.population.survey_mapping import SurveyMapping
 from townsquare.scenario.times import read_length, read_time, steps_of_times
 from townsquare.settings.config import Injection
 from townsquare.settings.problems import validated
@@ -39,7 +40,7 @@ from townsquare.settings.problems import validated
 Value = TypeVar("Value", list[Any], dict[str, Any])
 
 SCENARIO_FILE = "scenario.yaml"
-FILE_KEYS = ("propositions", "sources", "posts", "arguments", "comments", "notes", "accounts", "follows")
+FILE_KEYS = ("propositions", "sources", "posts", "arguments", "comments", "notes", "accounts", "follows", "mapping")
 """Keys whose value may be the name of a file."""
 PART_KEYS = ("injection", "settings", "events", "treatments")
 KEYS = ("name", "title", "description", "primary_outcome", *FILE_KEYS, *PART_KEYS, "start_time", "step_length")
@@ -101,9 +102,17 @@ def scenario_of_document(path: Path, origin: str, default_name: str, document: d
     head = Record(str(path), document, "key")
     known = [Column(key, texts(required=False)) for key in KEYS]
     read_columns(Records(str(path), tuple(str(key) for key in document), [head]), known)
+    mapping = _mapping(path, document)
+    stated = [] if mapping is None else mapping.propositions()
     propositions = read_propositions(_table(path, "propositions", document))
-    posts = post_columns(_table(path, "posts", document), [item.name for item in propositions], alone=False)
-    return _scenario(path, origin, name_cell(head, "name", required=False) or default_name, head, propositions, posts)
+    propositions += read_propositions(_as_table(path, "mapping", stated))
+    table = _table(path, "posts", document)
+    if mapping is not None:
+        table = _renamed(table, mapping.posts, f"{path.parent / str(document['mapping'])}, posts")
+    posts = post_columns(table, [item.name for item in propositions], alone=mapping is not None)
+    return _scenario(
+        path, origin, name_cell(head, "name", required=False) or default_name, head, propositions, posts, posts.notices
+    )
 
 
 def _scenario(
@@ -184,14 +193,44 @@ def _with_accounts(settings: dict[str, Any], accounts: Accounts) -> dict[str, An
 def _table(path: Path, key: str, document: Mapping[str, Any]) -> Records:
     """Return the records under a key: written out as a list, or in a file of the folder."""
     value = document.get(key)
-    where = f"{path}, {key}"
     if isinstance(value, Records):
         return value
     if isinstance(value, str):
         return tabular.read_table(_inside(path, key, value), tabular.TABLE_KINDS)
     items = _typed(path, key, document, list, "a list, or the name of a CSV or JSONL file")
+    return _as_table(path, key, items)
+
+
+def _as_table(path: Path, key: str, items: Sequence[object]) -> Records:
+    where = f"{path}, {key}"
     named = ((f"{where}, item {number}", item) for number, item in enumerate(items, 1))
     return tabular.records_of(where, named, "key")
+
+
+def _mapping(path: Path, document: Mapping[str, Any]) -> SurveyMapping | None:
+    """Return what the columns of posts and of a survey mean, if the scenario names such a file."""
+    value = document.get("mapping")
+    if value is None:
+        return None
+    if not isinstance(value, str):
+        raise DataError(f"{path}, mapping", got=type(value).__name__, allowed="the name of a YAML file")
+    file = _inside(path, "mapping", value)
+    return validated(SurveyMapping, documents.read_yaml(file) or {}, file)
+
+
+def _renamed(table: Records, columns: Mapping[str, str], where: str) -> Records:
+    """Return a table whose columns are called as code calls them; without columns, those that are known by name."""
+    if not columns:
+        return table
+    names = {column_of(table, name, where): known for name, known in columns.items()}
+    twice = [known for known in names.values() if list(names.values()).count(known) > 1]
+    if twice:
+        raise DataError(where, got=f"{twice[0]!r} twice", allowed="each meaning once")
+    records = [
+        replace(record, cells={known: record.cells.get(name) for name, known in names.items()})
+        for record in table.records
+    ]
+    return replace(table, columns=tuple(names.values()), records=records)
 
 
 def _typed(path: Path, key: str, document: Mapping[str, Any], kind: type[Value], allowed: str) -> Value:

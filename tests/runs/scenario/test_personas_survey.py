@@ -208,7 +208,7 @@ def test_no_row_is_left(tmp_path: Path) -> None:
 
 
 BAD_MAPPINGS = [
-    ("", "a valid dictionary|got None"),
+    ("", "columns: got nothing"),
     ("columns: {}", "columns"),
     ("columns: {Sex: {trait: gendre}}", "column 'Sex': got 'gendre'.*did you mean 'gender'"),
     ("columns: {Sex: {trait: gender, values: {m: Mal}}}", "got 'Mal'.*did you mean 'Male'"),

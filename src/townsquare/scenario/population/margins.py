@@ -14,10 +14,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
+from typing import NamedTuple
 
 import numpy as np
 
-from townsquare.core.array_types import Float, Int64
+from townsquare.core.array_types import Float, Int16, Int64
 from townsquare.core.errors import SettingError
 from townsquare.scenario.population.personas import Personas
 from townsquare.scenario.population.question_bank import NO_ANSWER, QuestionBank, Trait, group_by_spans
@@ -260,6 +261,43 @@ def kinds_in_order(personas: Personas, bank: QuestionBank, margins: Margins) -> 
         return np.arange(len(personas))
     groups, _ = _groups(personas, read_margins(margins, bank))
     return np.lexsort(groups[::-1])
+
+
+class Reached(NamedTuple):
+    """One answer of a margin: its target, and the shares of respondents (None without a file) and of agents."""
+
+    trait: str
+    answer: str
+    target: float
+    respondents: float | None
+    agents: float
+    gap: float
+
+
+def reached(margins: Margins, bank: QuestionBank, traits: Int16, personas: Personas | None) -> list[Reached]:
+    """Return how far agents with the codes ``traits`` (n, T) meet margins; respondents count by their survey weights.
+
+    Shares are of those who answered, unless the margin has a share for ``no answer``.
+    """
+    out = []
+    for target in read_margins(margins, bank):
+        agents = _shares(traits[:, target.trait], None, target)
+        own = None if personas is None else _shares(personas.traits[:, target.trait], personas.weight, target)
+        for at, name in enumerate(target.names):
+            wanted, have = float(target.share[at]), float(agents[at])
+            out.append(
+                Reached(target.label, name, wanted, None if own is None else float(own[at]), have, have - wanted)
+            )
+    return out
+
+
+def _shares(codes: Int16, weight: Float | None, target: Target) -> Float:
+    counts = (NO_ANSWER, NO_ANSWER) in target.spans
+    use = np.ones(codes.size, bool) if counts else codes != NO_ANSWER
+    sums = _sums(
+        group_by_spans(codes, target.spans)[use], (np.ones(codes.size) if weight is None else weight)[use], target
+    )
+    return sums / max(float(sums.sum()), 1e-300)
 
 
 def effective_size(weight: Float) -> float:

@@ -304,9 +304,9 @@ def persona_shares(traits: Int16, bank: QuestionBank) -> list[TraitShares]:
 def stated_shares(bank: QuestionBank, number: int) -> Float:
     """Return the bank's shares of a trait: one row, or one per answer of the trait it depends on."""
     trait = bank.traits[number]
-    if trait.number is None:
+    if trait.number is None and not trait.numbers:
         return trait.chances
-    codes = np.arange(trait.number.low, trait.number.high + 1)
+    codes = np.arange(trait.low, trait.low + trait.table.shape[1])
     return np.bincount(bank.group_of(number, codes), trait.table[0], len(bank.groups(number)))[None].astype(np.float64)
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 import re
+from bisect import bisect_left
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
@@ -144,9 +145,10 @@ class QuestionBank:
         text = str(answer).strip()
         if trait.numbers:
             number = number_of_text(text)
-            if number not in trait.numbers:
+            at = bisect_left(trait.numbers, number)
+            if at == len(trait.numbers) or trait.numbers[at] != number:
                 raise kind(where, got=repr(answer), allowed=f"a number that somebody answered to {label!r}")
-            return trait.numbers.index(number)
+            return at
         if trait.number is None:
             check_known(where, text, trait.answers, kind)
             return trait.answers.index(text)

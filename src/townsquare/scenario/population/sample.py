@@ -25,7 +25,7 @@ from townsquare.core.registry import check_known
 from townsquare.scenario.population.margins import kinds_in_order, rake_bank, rake_people
 from townsquare.scenario.population.personas import Personas, read_personas
 from townsquare.scenario.population.question_bank import NO_ANSWER, QuestionBank, Trait, bundled_bank
-from townsquare.scenario.population.survey import personas_from_survey
+from townsquare.scenario.population.survey import Survey, personas_from_survey
 from townsquare.settings.config import Population, StanceStart
 
 _LEAST = 2.0**-54  # half a unit of the draws: a draw of 0 would be an infinite normal
@@ -158,14 +158,13 @@ def check_settings(settings: Population, propositions: Sequence[str], bank: Ques
 
 
 @lru_cache(maxsize=4)
-def _read_once(path: Path, mapping: Path | None, _changed: tuple[int, ...]) -> tuple[Personas, QuestionBank]:
+def _read_once(path: Path, mapping: Path | None, _changed: tuple[int, ...]) -> Survey:
     if mapping is None:
-        return read_personas(path, bundled_bank()), bundled_bank()
-    survey = personas_from_survey(path, mapping, bundled_bank())
-    return survey.personas, survey.bank
+        return Survey(read_personas(path, bundled_bank()), (), (), bundled_bank())
+    return personas_from_survey(path, mapping, bundled_bank())
 
 
-def _people_of(settings: Population, folder: Path | None) -> tuple[Personas, QuestionBank] | None:
+def survey_of(settings: Population, folder: Path | None) -> Survey | None:
     """Return the people of ``settings.file`` and their question bank; read once, and again if a file was changed."""
     if settings.file is None:
         if settings.mapping is not None or settings.resample:
@@ -181,18 +180,27 @@ def _people_of(settings: Population, folder: Path | None) -> tuple[Personas, Que
 
 def people_bank(settings: Population, folder: Path | None) -> QuestionBank:
     """Return what the answers of people mean: the question bank, or the traits of their survey."""
-    read = _people_of(settings, folder)
-    return bundled_bank() if read is None else read[1]
+    read = survey_of(settings, folder)
+    return bundled_bank() if read is None else read.bank
+
+
+def people_notes(settings: Population, folder: Path | None) -> tuple[str, ...]:
+    """Return what of the people's file is not used, counted by reason; nothing without a mapping."""
+    read = survey_of(settings, folder)
+    if read is None or settings.mapping is None:
+        return ()
+    used = [f"survey: {sentence}" for sentence in read.reasons]
+    return (*used, *([f"survey: columns not in the mapping: {', '.join(read.unused)}"] if read.unused else ()))
 
 
 def _from_file(
     settings: Population, agents: Int64, start: int, bank: QuestionBank, draws: StageDraws, folder: Path | None
 ) -> Personas | None:
     """Return the personas of the file for some agents: in order, or drawn by weight where there are margins."""
-    read = _people_of(settings, folder)
+    read = survey_of(settings, folder)
     if read is None:
         return None
-    personas = read[0]
+    personas = read.personas
     if not (settings.margins or settings.resample):
         needed = start + agents.shape[0]
         if needed > len(personas):

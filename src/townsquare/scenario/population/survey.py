@@ -9,7 +9,8 @@ mapped is left behind, and named.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import NamedTuple
 
@@ -23,20 +24,41 @@ from townsquare.scenario.population.personas import Person, Personas, render_per
 from townsquare.scenario.population.question_bank import NO_ANSWER, QuestionBank, Trait, number_of_text
 from townsquare.scenario.population.survey_mapping import Answer, Band, ColumnMeaning, bands_of, read_mapping
 
-MOST_ANSWERS = 2000  # of one trait
+MOST_ANSWERS, MOST_NUMBERS = 2000, 30_000  # of one trait
 
 
 @dataclass(frozen=True, slots=True)
 class Survey:
     """What came out: ``personas``; why rows were left out, one sentence each; the columns that the mapping lacks.
 
-    ``bank`` has the traits that the mapping names: of the question bank, and of the survey's own.
+    ``bank`` has the traits that the mapping names: of the question bank, and of the survey's own. ``reasons`` count
+    what was not used, a sentence each. ``waves`` hold stances (n,) measured later, by wave and proposition; NaN for no
+    answer. ``steps`` say in which step of a run each wave was.
     """
 
     personas: Personas
     left_out: tuple[str, ...]
     unused: tuple[str, ...]
     bank: QuestionBank
+    reasons: tuple[str, ...] = ()
+    waves: Mapping[tuple[int, str], Float] = field(default_factory=dict)
+    steps: Mapping[int, int] = field(default_factory=dict)
+
+
+@dataclass(slots=True)
+class _Skipped:
+    """What was not used, by reason: how often, and the first."""
+
+    how: str
+    counts: dict[tuple[str, str], list[str]] = field(default_factory=dict)
+
+    def note(self, what: str, error: DataError) -> None:
+        self.counts.setdefault((what, error.allowed), []).append(error.got)
+
+    def sentences(self) -> tuple[str, ...]:
+        """Return a sentence for each reason, the most frequent first."""
+        ordered = sorted(self.counts.items(), key=lambda item: -len(item[1]))
+        return tuple(f"{len(got):,} {what}: got {got[0]}, allowed: {allowed}" for (what, allowed), got in ordered)
 
 
 class _Column(NamedTuple):
@@ -46,6 +68,7 @@ class _Column(NamedTuple):
     meaning: ColumnMeaning
     bands: list[Band]
     scale: Scale
+    where: str
 
 
 def personas_from_survey(answers: Path, mapping: Path, bank: QuestionBank, *, skip_bad: bool = False) -> Survey:
@@ -69,13 +92,21 @@ def personas_from_survey(answers: Path, mapping: Path, bank: QuestionBank, *, sk
         without any answer; no row that is left.
     """
     known = read_mapping(mapping, bank)
+    skipped = _Skipped("skip" if skip_bad else known.unreadable)
     table = read_table(answers, TABLE_KINDS)
     columns = [_column(table, name, meaning, mapping) for name, meaning in known.columns.items()]
     id_column = None if known.id is None else column_of(table, known.id, f"{mapping}, id")
     weight_column = None if known.weight is None else column_of(table, known.weight, f"{mapping}, weight")
     missing = {"", *(word.strip().casefold() for word in known.missing)}
+    if len(table.records) <= known.skip_rows:
+        got, do = (
+            f"{len(table.records):,} rows, of which {known.skip_rows:,} are skipped",
+            "give one row per respondent",
+        )
+        raise DataError(str(answers), got=got, allowed="at least one respondent", do=do)
     bank = _bank_of(columns, table.records[known.skip_rows :], missing, bank)
     people: dict[str, Person] = {}
+    later: list[dict[tuple[int, str], float]] = []
     left_out = []
     for number, record in enumerate(table.records[known.skip_rows :], 1 + known.skip_rows):
         try:
@@ -83,10 +114,13 @@ def personas_from_survey(answers: Path, mapping: Path, bank: QuestionBank, *, sk
             if name in people:
                 raise DataError(record.where(id_column or "id"), got=f"{name!r} again", allowed="a unique id")
             weight = 1.0 if weight_column is None else number_cell(record, weight_column, 0, math.inf, None)
-            people[name] = _person(record, columns, missing, bank)._replace(weight=weight)
+            person, measured = _person(record, columns, missing, bank, skipped)
+            people[name] = person._replace(weight=weight)
+            later.append(measured)
         except DataError as error:
-            if not skip_bad:
+            if skipped.how == "stop":
                 raise
+            skipped.note("respondents left out", error)
             left_out.append(str(error))
     if not people:
         do = left_out[0] if left_out else "give a file with one row per respondent"
@@ -95,37 +129,53 @@ def personas_from_survey(answers: Path, mapping: Path, bank: QuestionBank, *, sk
         raise DataError(f"{mapping}, weight", got="weights that are all 0", allowed="at least one above 0")
     used = {id_column, weight_column, *(column.name for column in columns)}
     unused = tuple(column for column in table.columns if column not in used)
-    return Survey(Personas.of(people, list(people.values())), tuple(left_out), unused, bank)
+    waves = {
+        key: np.array([measured.get(key, math.nan) for measured in later])
+        for key in dict.fromkeys(key for measured in later for key in measured)
+    }
+    personas = Personas.of(people, list(people.values()))
+    return Survey(personas, tuple(left_out), unused, bank, skipped.sentences(), waves, known.waves)
 
 
 def _column(table: Records, name: str, meaning: ColumnMeaning, mapping: Path) -> _Column:
     where = f"{mapping}, column {name!r}"
     against, for_it = meaning.scale or (None, None)
     scale = Scale(against, for_it, meaning.values)
-    return _Column(column_of(table, name, where), meaning, bands_of(meaning, where), scale)
+    return _Column(column_of(table, name, where), meaning, bands_of(meaning, where), scale, table.location)
 
 
-def _person(record: Record, columns: list[_Column], missing: set[str], bank: QuestionBank) -> Person:
+def _person(
+    record: Record, columns: list[_Column], missing: set[str], bank: QuestionBank, skipped: _Skipped
+) -> tuple[Person, dict[tuple[int, str], float]]:
+    """Return a respondent, and the stances that were measured later, by wave and proposition."""
     codes = np.full(len(bank.traits), NO_ANSWER, np.int16)
-    sentences, stance = [], {}
+    sentences: list[str] = []
+    stance: dict[tuple[int, str], float] = {}
     for column in columns:
         answer, meaning = text_cell(record, column.name, required=False), column.meaning
         if answer.casefold() in missing:
             continue
-        if meaning.text is not None:
-            sentences.append(meaning.text.replace("{value}", " ".join(answer.split())))
-        elif meaning.stance is not None:
-            stance[meaning.stance] = column.scale.stance(record, column.name)
-        else:
-            label = str(meaning.trait)
-            codes[bank.number_of(label)] = _code(answer, label, column, bank, record.where(column.name))
+        try:
+            if meaning.text is not None:
+                sentences.append(meaning.text.replace("{value}", " ".join(answer.split())))
+            elif meaning.stance is not None:
+                stance[meaning.wave, meaning.stance] = column.scale.stance(record, column.name)
+            else:
+                label = str(meaning.trait)
+                codes[bank.number_of(label)] = _code(answer, label, column, bank, record.where(column.name))
+        except DataError as error:
+            if skipped.how != "missing":
+                raise
+            skipped.note(f"answers to {column.name!r} read as missing", error)
     text = " ".join(part for part in (render_persona(codes, bank), *sentences) if part)
     if not text and not stance:
-        raise DataError(record.location, got="no usable answer", allowed="at least one", do="remove the row")
+        raise DataError(record.location, got="no usable answer", allowed="at least one answer", do="remove the row")
     if len(text) > MAX_CHARACTERS:
         got, allowed = f"a persona of {len(text):,} characters", f"at most {MAX_CHARACTERS:,} characters"
         raise DataError(record.location, got=got, allowed=allowed, do="map fewer free texts, or shorten them")
-    return Person(codes, text, {name: value for name, value in stance.items() if not math.isnan(value)})
+    known = {key: value for key, value in stance.items() if not math.isnan(value)}
+    first = {name: value for (wave, name), value in known.items() if wave == 1}
+    return Person(codes, text, first), {key: value for key, value in known.items() if key[0] > 1}
 
 
 def _code(answer: str, label: str, column: _Column, bank: QuestionBank, where: str) -> int:
@@ -184,10 +234,10 @@ def _own_trait(label: str, column: _Column, records: list[Record], missing: set[
     for answer in column.meaning.answers or given:
         spelled.setdefault(answer.casefold(), answer)
     answers = tuple(f"{number:g}" for number in numbers) or column.meaning.answers or tuple(sorted(spelled.values()))
-    if not answers or len(answers) > MOST_ANSWERS:
-        where, got = f"column {column.meaning.trait!r}", f"{len(answers):,} different answers"
-        do = "map it as text, or leave it out"
-        raise DataError(where, got=got, allowed=f"1 to {MOST_ANSWERS:,}", do=do)
+    most = MOST_NUMBERS if numbers else MOST_ANSWERS
+    if not answers or len(answers) > most:
+        where, got = f"{column.where}, column {column.name!r}", f"{len(answers):,} different answers"
+        raise DataError(where, got=got, allowed=f"1 to {most:,}", do="map it as text, or leave it out")
     code_of = {answer.casefold(): code for code, answer in enumerate(answers)}
     codes = [code_of[answer.casefold()] for answer in given if answer.casefold() in code_of]
     chances = np.bincount(codes, minlength=len(answers)).astype(np.float64)[None] / max(1, len(codes))

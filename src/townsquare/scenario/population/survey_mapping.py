@@ -15,6 +15,9 @@
       Shots: {trait: vaccinated, kind: ordinal, answers: [never, once, twice]}
       Income: {trait: income, kind: numeric}
     weight: w                    # column of survey weights; 1 for everybody without it
+    unreadable: missing          # answers that nothing represents: stop (default), missing, or skip the respondent
+    waves: {2: 168}              # step of the run in which the same people were asked again; see `wave` of a column
+    posts: {headline: text}      # of a scenario with `mapping`: columns of its posts -> columns that Townsquare knows
 """
 
 from __future__ import annotations
@@ -50,6 +53,8 @@ class ColumnMeaning(MemberParams):
     bands: dict[str, Answer] = setting(dict, "number or range of a rating scale -> answer of the bank")
     stance: str | None = setting(None, "proposition")
     scale: tuple[float, float] | None = setting(None, "with `stance`: the numbers that mean -1 and +1")
+    statement: str | None = setting(None, "with `stance`: text of the proposition, for a scenario with this `mapping`")
+    wave: int = setting(1, "with `stance`: 1 is the initial stance; later ones are compared with the run", ge=1, le=99)
     text: str | None = setting(None, "sentence of the persona with one {value}")
 
 
@@ -60,7 +65,15 @@ class SurveyMapping(MemberParams):
     weight: str | None = None
     skip_rows: int = Field(0, ge=0)
     missing: tuple[str, ...] = ()
-    columns: dict[str, ColumnMeaning] = Field(min_length=1)
+    unreadable: Literal["stop", "missing", "skip"] = "stop"
+    waves: dict[int, int] = Field(default_factory=dict)
+    posts: dict[str, str] = Field(default_factory=dict)
+    columns: dict[str, ColumnMeaning] = Field(default_factory=dict)
+
+    def propositions(self) -> list[dict[str, str]]:
+        """Return name and text of the propositions that columns state, in order."""
+        stated = {str(meaning.stance): meaning.statement for meaning in self.columns.values() if meaning.statement}
+        return [{"name": name, "text": text} for name, text in stated.items()]
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,18 +93,35 @@ def read_mapping(path: Path, bank: QuestionBank) -> SurveyMapping:
     DataError
         No YAML, an unknown key, label or answer, two columns for one trait, bands that overlap.
     """
-    mapping = validated(SurveyMapping, documents.read_yaml(path), path)
+    mapping = validated(SurveyMapping, documents.read_yaml(path) or {}, path)
+    if not mapping.columns:
+        raise DataError(f"{path}, columns", got="nothing", allowed="at least one column of the survey")
+    _check_waves(path, mapping)
     taken: dict[str, str] = {}
     for column, meaning in mapping.columns.items():
         where = f"{path}, column {column!r}"
         _check_meaning(where, meaning)
-        target = str(meaning.trait or meaning.stance or meaning.text)
+        target = str(meaning.trait or meaning.stance or meaning.text) + f" in wave {meaning.wave}" * (meaning.wave > 1)
         if meaning.text is None and target in taken:
             do = "leave one of them out"
             raise DataError(where, got=f"{target!r} again", allowed=f"another than {taken[target]!r} gives", do=do)
         taken[target] = column
         _check_answers(where, meaning, bank)
     return mapping
+
+
+def _check_waves(path: Path, mapping: SurveyMapping) -> None:
+    """Refuse waves without a step, steps without a wave, and a wave before the one that it follows."""
+    later = {meaning.wave for meaning in mapping.columns.values() if meaning.wave > 1}
+    for wave in sorted(later ^ set(mapping.waves)):
+        got = f"wave {wave} of a column, without a step" if wave in later else f"wave {wave}, of which no column is"
+        do = f"write `waves: {{{wave}: 168}}` for step 168" if wave in later else "remove it"
+        raise DataError(f"{path}, waves", got=got, allowed="a step for each wave after the first", do=do)
+    steps = [mapping.waves[wave] for wave in sorted(later)]
+    if steps != sorted(set(steps)) or min(steps, default=1) < 1:
+        raise DataError(
+            f"{path}, waves", got=f"steps {steps}", allowed="steps of at least 1, later ones for later waves"
+        )
 
 
 def _check_meaning(where: str, meaning: ColumnMeaning) -> None:
@@ -113,6 +143,8 @@ def _check_meaning(where: str, meaning: ColumnMeaning) -> None:
         (len(set(meaning.answers)) == len(meaning.answers), ", answers", "an answer twice", "each answer once"),
         (not meaning.bands or (given == ["trait"] and not meaning.values), ", bands", "bands",
          "them with a trait only, and no `values` beside them"),
+        (given == ["stance"] or (meaning.wave == 1 and meaning.statement is None), "", "a wave or a statement",
+         "them with `stance` only"),
         (scale is None or given == ["stance"], ", scale", "a scale", "none, as only stances have one"),
         (scale is None or scale[0] != scale[1], ", scale", str(list(scale or ())), "two different numbers"),
     )  # fmt: skip

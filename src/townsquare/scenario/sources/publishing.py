@@ -116,10 +116,12 @@ def _one_of(pool: Int64, u: Float, name: str, kind: str) -> Int64:
 def _rows(given: Scenario, scenario: Scenario, config: Config, name: str) -> Chances:
     """Return the rows of a class: of the scenario's sources of the class, or of all where these have none that fit."""
     posts = scenario.posts
-    everyday = np.isnan(posts.stance).all(axis=1)
+    everyday, n = np.asarray(np.isnan(posts.stance).all(axis=1)), len(given.posts)
+    if class_of(config, name).topical and everyday[:n].all():
+        everyday[:n] = False  # posts of a scenario without any stance are what it is about
     false = posts.veracity == Veracity.FALSE
     own = np.zeros(len(posts), np.bool_)
-    own[: len(given.posts)] = np.isin(given.posts.source, rows_of_class(given, config, name))
+    own[:n] = np.isin(given.posts.source, rows_of_class(given, config, name))
 
     def fitting(kind: Array) -> Int64:
         return np.flatnonzero(kind & own if (kind & own).any() else kind)

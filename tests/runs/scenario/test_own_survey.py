@@ -1,0 +1,126 @@
+"""From two CSV files to a report in three commands: `townsquare init --from --survey`, `run`, `compare`."""
+
+from __future__ import annotations
+
+import io
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from made_surveys import ITEM, write_headlines, write_large_survey, write_small_survey
+from townsquare.cli import main
+from townsquare.core.documents import read_yaml
+from townsquare.record.run import Run
+from townsquare.scenario.load import load_scenario
+from townsquare.scenario.population.sample import sample_people, survey_of
+from townsquare.scenario.settings import resolve_for
+
+NAME = "old_bridge_replaced"
+FEW = ["--agents", "120", "--steps", "30", "--quiet", "--set", "time.warm_up_hours=2"]
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    write_headlines(tmp_path)
+    write_small_survey(tmp_path)
+    write_large_survey(tmp_path)
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def test_forty_respondents_from_two_files_to_a_report(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["init", "bridge", "--from", "headlines.csv", "--survey", "answers.csv", "--yes"]) == 0
+    said = capsys.readouterr().out
+    for guess in ("survey weights", "categorical trait party", "never, once, twice", "a scale from 1 to 7", "not used"):
+        assert guess in said
+    mapping = read_yaml(folder / "bridge" / "mapping.yaml")
+    assert isinstance(mapping, dict)
+    assert mapping["posts"] == {"Headline": "text", "is_true": "veracity", "stance": f"stance:{NAME}"}
+    assert "E-mail" not in (folder / "bridge" / "answers.csv").read_text(encoding="utf-8")
+    assert (mapping["columns"][ITEM]["scale"], mapping["waves"]) == ([1, 7], {"2": 168})
+    scenario = load_scenario("./bridge")
+    assert [proposition.text for proposition in scenario.propositions] == [
+        "The old bridge should be replaced.", "Ferries are enough.",
+    ]  # fmt: skip
+    assert main(["run", "./bridge", "--out", "one", *FEW]) == 0
+    run = Run.open(Path("one"))
+    assert (Path("one") / "report.html").is_file()
+    names = run.table("texts")["content"]
+    assert all(names[row].startswith("R_") for row in run.table("agents")["name"][:120])
+    assert set(run.table("trait_values")["label"]) >= {"party", "vaccinated", "income", "age_group"}
+    arms = ["--vary", "moderation.response=none,label", "--seeds", "1"]
+    assert main(["compare", "./bridge", "--out", "arms", *arms, *FEW]) == 0
+    assert (Path("arms") / "report.html").is_file()
+
+
+def test_a_thousand_agents_meet_margins_within_a_point(folder: Path) -> None:
+    assert main(["init", "bridge", "--from", "headlines.csv", "--survey", "answers.csv", "--yes"]) == 0
+    margins = {
+        "party": {"Union": 0.4, "Die Linke": 0.25, "Grüne": 0.35},
+        "vaccinated": {"never": 0.3, "once to twice": 0.5, "no answer": 0.2},
+        "income": {"0-2000": 0.4, "2000.5+": 0.6},
+    }
+    settings = resolve_for("./bridge", sets={"population.margins": margins})
+    scenario = load_scenario("./bridge")
+    made = sample_people(0, 1000, settings.config.population, scenario.proposition_names, 1, folder=scenario.folder)
+    worst = 0.0
+    for label, shares in margins.items():
+        trait = made.bank.number_of(label)
+        codes = made.traits[:, trait]
+        base = np.ones(1000, bool) if "no answer" in shares else codes >= 0
+        for answer, share in shares.items():
+            low, high = made.bank.span(label, answer)
+            worst = max(worst, abs(float(np.mean((codes[base] >= low) & (codes[base] <= high))) - share))
+    assert worst < 0.01
+    assert main(["personas", "describe", "./bridge", "--n", "1000", "--set", f"population.margins={margins}"]) == 0
+
+
+def test_an_export_of_four_hundred_with_mistakes(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["init", "flu", "--from", "headlines.csv", "--survey", "export.csv", "--yes", "--json"]) == 0
+    told = json.loads(capsys.readouterr().out)
+    read = {guess["column"]: guess["meaning"] for guess in told["columns"]}
+    assert read["StartDate"] is None
+    assert read["age"]["kind"] == "numeric"
+    assert told["propositions"] == ["flu_shots_safe"]  # the question in full: Flu shots are safe
+    mapping = read_yaml(folder / "flu" / "mapping.yaml")
+    assert isinstance(mapping, dict)
+    assert (mapping["skip_rows"], mapping["missing"], mapping["id"]) == (2, ["-99"], "ResponseId")
+    # Whoever knows the scale says so in the mapping; answers beyond it are counted.
+    path = folder / "flu" / "mapping.yaml"
+    text = path.read_text(encoding="utf-8").replace("- 1\n    - 10\n", "- 1\n    - 5\n")
+    path.write_text(text, encoding="utf-8")
+    assert main(["run", "./flu", "--out", "two", *FEW[:-3], "--set", "time.warm_up_hours=2"]) == 0
+    assert "answers to 'flu_shots_safe' read as missing: got '9'" in capsys.readouterr().err
+    assert (Path("two") / "report.html").is_file()
+
+
+def test_propositions_are_asked_for(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    class Terminal(io.StringIO):
+        def isatty(self) -> bool:
+            return True
+
+    monkeypatch.setattr("sys.stdin", Terminal("2\n"))
+    assert main(["init", "asked", "--from", "headlines.csv", "--survey", "answers.csv"]) == 0
+    scenario = load_scenario("./asked")
+    assert scenario.proposition_names == ("ferries_enough",)
+    read = survey_of(resolve_for("./asked").config.population, scenario.folder)
+    assert read is not None
+    assert NAME in read.bank.labels  # the other item is a trait
+    monkeypatch.setattr("sys.stdin", Terminal("Cats are better than dogs.\n"))
+    assert main(["init", "stated", "--from", "headlines.csv"]) == 0
+    assert load_scenario("./stated").propositions[0].text == "Cats are better than dogs."
+
+
+def test_waves_in_two_files_are_joined_by_id(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (folder / "one.csv").write_text("id,Cats are good animals\na,1\nb,2\nc,5\n", encoding="utf-8")
+    (folder / "two.csv").write_text("id,Cats are good animals\nb,4\na,3\nz,1\n", encoding="utf-8")
+    words = ["init", "cats", "--from", "headlines.csv", "--survey", "one.csv", "--survey", "two.csv", "--yes"]
+    assert main(words) == 0
+    assert "wave 2: 2 of 3 respondents answered again; 1 new ones left out" in capsys.readouterr().err
+    read = survey_of(resolve_for("./cats").config.population, folder / "cats")
+    assert read is not None
+    again = read.waves[2, "cats_good_animals"]
+    assert again.tolist()[:2] == pytest.approx([0.0, 0.5])
+    assert np.isnan(again[2])
