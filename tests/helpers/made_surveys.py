@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import random
+from collections.abc import Sequence
 from pathlib import Path
 
 HEADLINES = (
@@ -33,10 +34,10 @@ def write_small_survey(folder: Path, n: int = 40) -> Path:
              "Ferries are enough"]  # fmt: skip
     rows = []
     for k in range(n):
-        first = draw.choice([1, 2, 3, 4, 5, 6, 7, ""])
-        again = "" if first == "" else min(7, first + draw.choice([0, 0, 1]))
+        first = draw.choice([1, 2, 3, 4, 5, 6, 7, 0])  # 0: no answer
+        again = min(7, first + draw.choice([0, 0, 1]))
         answers = [draw.choice(PARTIES), draw.choice(SHOTS), draw.choice([1200, 2400.5, 3100, ""]),
-                   draw.choice(["18-34", "35-54", "55+"]), first, again, draw.choice(AGREE)]  # fmt: skip
+                   draw.choice(["18-34", "35-54", "55+"]), first or "", again if first else "", draw.choice(AGREE)]  # fmt: skip
         rows.append([f"R_{k:03}", f"r{k}@example.org", round(draw.uniform(0.4, 2.5), 2), *answers])
     return _write(folder / "answers.csv", names, rows)
 
@@ -59,7 +60,7 @@ def write_large_survey(folder: Path, n: int = 400) -> Path:
     return _write(folder / "export.csv", names, rows)
 
 
-def _write(path: Path, names: list[str], rows: list) -> Path:
+def _write(path: Path, names: list[str], rows: Sequence[Sequence[object]]) -> Path:
     with path.open("w", encoding="utf-8", newline="") as out:
         csv.writer(out).writerows([names, *rows])
     return path

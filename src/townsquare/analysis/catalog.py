@@ -30,7 +30,7 @@ from townsquare.analysis.contract import (
 from townsquare.analysis.groups import GROUPS, stance_groups, trait_groups
 from townsquare.analysis.moderation_effects import implied_truth, moderation_effects, moderation_effects_by_group
 from townsquare.analysis.network import community_of
-from townsquare.analysis.treatments import treatment_effect
+from townsquare.analysis.treatments import effects_by_group, treatment_effect
 from townsquare.core import registry
 from townsquare.core.errors import UnknownName
 from townsquare.core.extras import MissingExtra
@@ -127,6 +127,16 @@ def treatment_effects(run: Reads) -> pl.DataFrame:
     listed = list(setting(run, "treatments", default=()))
     parts = [
         treatment_effect(run, at).select(pl.lit(str(treatment["name"])).alias("treatment"), pl.all())
+        for at, treatment in enumerate(listed)
+    ]
+    return pl.concat(parts) if parts else pl.DataFrame()
+
+
+def treatment_effects_by_group(run: Reads) -> pl.DataFrame:
+    """Differences between treated and untreated persons of every treatment, within each answer to each trait."""
+    listed, groups = list(setting(run, "treatments", default=())), trait_groups(run)
+    parts = [
+        effects_by_group(run, at, groups).select(pl.lit(str(treatment["name"])).alias("treatment"), pl.all())
         for at, treatment in enumerate(listed)
     ]
     return pl.concat(parts) if parts else pl.DataFrame()

@@ -169,6 +169,37 @@ def treatment_effect(run: Reads, treatment: str | int = 0, draws: int = DRAWS) -
     return effects_of(given, person_outcomes(run, given.start - 1), min(draws, fewer))
 
 
+def effects_by_group(run: Reads, treatment: str | int, groups: pl.DataFrame) -> pl.DataFrame:
+    """Return the difference between treated and untreated persons within each group, for every outcome.
+
+    Parameters
+    ----------
+    groups : DataFrame
+        Of :func:`townsquare.analysis.groups.trait_groups`.
+
+    Returns
+    -------
+    DataFrame
+        One row per group and outcome: ``grouping``, ``group``, ``outcome``, ``value`` (treated minus untreated),
+        ``low`` and ``high`` (95%), ``persons``, ``treated``. Groups with under ten treated or untreated persons are
+        left out.
+    """
+    given = assignment(run, treatment)
+    outcomes = person_outcomes(run, given.start - 1)
+    z = pl.DataFrame({"agent": given.agents, "treated": given.treated})
+    there = groups.join(z, on="agent").join(outcomes, on="agent", how="left").sort("grouping", "group", "agent")
+    rows: list[tuple[object, ...]] = []
+    for (grouping, group), part in there.group_by("grouping", "group", maintain_order=True):
+        for outcome in outcomes.columns[1:]:
+            known = part.filter(pl.col(outcome).is_not_null())
+            y, treated = known[outcome].cast(pl.Float64).to_numpy(), known["treated"].to_numpy()
+            if min(int(treated.sum()), int((~treated).sum())) >= LEAST:
+                effect = difference(y[treated], y[~treated])
+                counts = (y.size, int(treated.sum()))
+                rows.append((grouping, group, outcome, effect.value, effect.low, effect.high, *counts))
+    return tidy(rows, columns("grouping:str group:str outcome:str value low high persons:int treated:int"))
+
+
 def effects_of(given: Assignment, outcomes: pl.DataFrame, draws: int = DRAWS) -> pl.DataFrame:
     """Return the effects of an assignment on outcomes by person: see :func:`treatment_effect`.
 

@@ -118,7 +118,8 @@ class _Record:
     def _persona(self, agent: int) -> str:
         if agent in self._personas:
             return self._texts[self._personas[agent]]
-        if self._population.get("mapping"):
+        own_bank = self._population.get("bank_file") or self._population.get("bank", "mosaic") != "mosaic"
+        if self._population.get("mapping") or own_bank:
             return self._answers(agent)
         bank = bundled_bank()
         codes = np.full(len(bank.traits), NO_ANSWER, np.int16)

@@ -98,7 +98,7 @@ def check_accounts(scenario: Scenario, config: Config) -> None:
     if config.agents != n:
         do = "remove `agents`: the scenario sets it"
         raise SettingError("agents", got=f"{config.agents}", allowed=f"{n}, one for each account", do=do)
-    for name in ("file", "margins"):
+    for name in ("file", "margins", "bank_file"):
         if getattr(config.population, name):
             allowed, do = "none, as the scenario has accounts", "remove `accounts` from the scenario"
             raise SettingError(f"population.{name}", got="one", allowed=allowed, do=do)

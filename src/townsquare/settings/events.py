@@ -98,5 +98,8 @@ class Treatment(Section):
 
     name: str = setting(..., "name for events and analyses", pattern=r"^\w[\w-]{0,63}$", allowed=_NAME)
     share: Share = setting(0.5, "probability of assignment")
+    among: dict[str, tuple[str, ...]] = setting(
+        dict, "trait label -> answers: only these agents take part; several traits: all must hold"
+    )
     start: int = setting(1, "first step with the effects", ge=1, unit="step")
     effects: Effects = Field(default_factory=Effects)

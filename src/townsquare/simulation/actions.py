@@ -312,9 +312,9 @@ class Friction(NamedTuple):
     draw: StageDraws
 
 
-def friction_of(agents: Array, config: Config, draw: StageDraws) -> Friction | None:
+def friction_of(world: World, agents: Array, config: Config, draw: StageDraws) -> Friction | None:
     """Return the friction that ``agents`` meet in the step of ``draw``; None where nobody meets any."""
-    chance = treatments.friction(agents, config, draw.step)
+    chance = treatments.friction(world, agents, config, draw.step)
     return None if chance is None else Friction(chance, draw)
 
 

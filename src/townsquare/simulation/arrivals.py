@@ -175,7 +175,7 @@ class Arrivals:
         """Return traits, treatments, personas, profiles and first follows of people that join in ``step``."""
         rows: dict[str, schema.Columns] = {
             "traits": trait_rows(agents, people.traits),
-            **treatment_rows(agents, self.settings.config),
+            **treatment_rows(agents, self.settings.config, people.traits, people.bank),
             "follows": schema.rows(
                 "follows", edges.follower.size, step=step, follower=edges.follower, followed=edges.followed, change=1
             ),

@@ -127,7 +127,7 @@ def step(setup: Setup, world: World) -> tuple[Batches, int]:
         views = Views(world, shown, in_feeds, setup.bank, config.actions, setup.context)
         chosen = setup.policy.decide(views, draw(Stage.POLICY))
         commit(actions.exposures(world, shown, chosen))
-        friction = actions.friction_of(agents, config, draw(Stage.POLICY))
+        friction = actions.friction_of(world, agents, config, draw(Stage.POLICY))
         done = actions.resolve(world, shown, chosen, in_feeds, config.actions, friction)
         commit(scored(done, world, config.beliefs, setup.statements))
         active.append(agents)

@@ -53,7 +53,7 @@ class World:
     step : int
         Last step that was completed; 0 is the initial state.
     agents, posts, post_stances, notes, note_ratings, claims, near_duplicates, personas, agent_memories : GrowingTable
-        Rows that stay in memory; see :mod:`townsquare.core.schema`.
+        As `treatments`, rows that stay in memory; see :mod:`townsquare.core.schema`.
     traits : GrowingTable or None
         Answers of persons, kept only for a belief rule that needs groups; their meaning is in ``bank``.
     texts : list of str
@@ -92,6 +92,7 @@ class World:
         self.notes = GrowingTable("notes", {"decided": schema.NONE, "intercept": np.nan, "factor": np.nan})
         self.note_ratings = GrowingTable("note_ratings")
         self.personas = GrowingTable("personas")
+        self.treatments = GrowingTable("treatments")
         self.traits: GrowingTable | None = None
         self.bank = bundled_bank()
         self.agent_memories = GrowingTable("agent_memories", {"decay": 1.0})

@@ -21,6 +21,7 @@ from townsquare.settings.resolve import resolve
 from townsquare.simulation.actions import Friction
 from townsquare.simulation.actions import resolve as resolve_actions
 from townsquare.simulation.events.treatments import assigned, friction
+from townsquare.simulation.world import World
 
 SMALL: dict[str, Any] = {"agents": 30, "steps": 4, "graph": {"m": 4}, "feed": {"followed": 6, "others": 4}}
 
@@ -172,10 +173,10 @@ def test_of_several_frictions_the_largest_holds() -> None:
             ],
         }
     )
-    chance = friction(np.arange(3), config, 1)
+    chance = friction(World(0, 1), np.arange(3), config, 1)
     assert chance is not None
     assert chance[:, [ActionKind.SHARE, ActionKind.LIKE]].tolist() == [[0.5, 0.6]] * 3
-    assert friction(np.arange(3), Config(), 1) is None
+    assert friction(World(0, 1), np.arange(3), Config(), 1) is None
 
 
 def test_friction_by_treatment() -> None:

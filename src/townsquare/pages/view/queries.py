@@ -161,6 +161,15 @@ def persona(of: Snapshot, agent: int) -> pl.DataFrame:
     return traits.join(values, on=["trait", "value"], how="inner").sort("trait").select("label", "answer")
 
 
+def who_answered(of: Snapshot, wanted: str) -> pl.Series:
+    """Return agents with an answer to a trait; ``wanted`` is ``trait: answer`` in small letters, or an end of it."""
+    label, _, answer = (part.strip() for part in wanted.partition(":"))
+    values = of.cached.table("trait_values").filter(
+        (pl.col("label").str.to_lowercase() == label) & pl.col("answer").str.to_lowercase().str.starts_with(answer)
+    )
+    return of.run.table("traits").join(values, on=["trait", "value"], how="semi")["agent"].unique()
+
+
 def persona_text(of: Snapshot, agent: int) -> str:
     """Return the persona in words, as members of the run read it, untrusted; empty where none was written."""
     texts = with_text(of.cached.table("personas").filter(pl.col("agent") == agent), of.cached).drop_nulls("content")

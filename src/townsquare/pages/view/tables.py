@@ -80,11 +80,13 @@ def paged(table: TableOf) -> Callable[[Snapshot, Asked], dict[str, Any]]:
 
 
 def agents_asked_for(of: Snapshot, asked: Asked) -> pl.DataFrame:
-    """Return persons whose number or name matches ``find``, ordered by ``sort``."""
+    """Return persons whose number or name matches ``find``, ordered by ``sort``; ``trait: answer`` finds answers."""
     agents = queries.agent_list(of, _number(of, asked))
     wanted, by = asked.word("find").strip().lower(), asked.one_of("sort", _AGENT_ORDER)
     if wanted.isdigit():
         agents = agents.filter(pl.col("agent").cast(pl.String).str.starts_with(wanted))
+    elif ":" in wanted:
+        agents = agents.filter(pl.col("agent").is_in(queries.who_answered(of, wanted).implode()))
     elif wanted:
         agents = agents.filter(pl.col("who").str.to_lowercase().str.contains(wanted, literal=True))
     key = pl.col("change").abs() if by == "change" else pl.col(by)

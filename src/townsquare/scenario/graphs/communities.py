@@ -50,6 +50,9 @@ class CommunityParams(MemberParams):
         ge=0, le=1,
     )  # fmt: skip
     proposition: str | None = setting(None, "proposition whose stance counts; unset: the first")
+    by: str | None = setting(None, "a trait whose answers make people alike, with `by_homophily`")
+    by_homophily: float = setting(1.0, "with `by`: another answer is kept with the factor exp(-by_homophily) (assumed)",
+                                  ge=0, le=100)  # fmt: skip
 
 
 def _normal(purpose: str, n: int, draws: StageDraws) -> Float:
@@ -86,6 +89,20 @@ def stance_of(params: CommunityParams, n: int, people: People | None) -> Float:
 def taste_of(n: int, people: People | None) -> Float:
     """Return tastes, (n,); 0 for all where people have none."""
     return np.zeros(n) if people is None else np.nan_to_num(people.taste)
+
+
+def groups_of(params: CommunityParams, n: int, people: People | None) -> Int64:
+    """Return the answer to the trait ``by``, (n,) int64; people without an answer are a separate group.
+
+    Raises
+    ------
+    UnknownName
+        There is no such trait.
+    """
+    if params.by is None or people is None:
+        return np.zeros(n, np.int64)
+    trait = people.bank.number_of(params.by, "graph.by")
+    return people.bank.group_of(trait, people.traits[:, trait])
 
 
 def communities_of(n: int, params: CommunityParams, draws: StageDraws, stance: Float, taste: Float) -> Int64:
@@ -138,9 +155,11 @@ def _build(n: int, params: CommunityParams, draws: StageDraws, *, people: People
     order = np.argsort(community, kind="stable")
     popular = np.exp(params.popularity_sd * _normal("popularity", n, draws))
     before = np.concatenate([np.zeros(1), np.cumsum(popular[order])])
-    members = Members(order, community, np.concatenate([[0], np.cumsum(np.bincount(community))]), before)
+    members = Members(order, community, np.concatenate([[0], np.cumsum(np.bincount(community))]), before,
+                      groups_of(params, n, people))  # fmt: skip
     turn = np.argsort(draws.bits("turn", np.arange(n), lasting=True), kind="stable")
-    seek = Seek(params.inside, params.closure, params.homophily, params.taste_homophily, params.follow_back)
+    seek = Seek(params.inside, params.closure, params.homophily, params.taste_homophily, params.follow_back,
+                params.by_homophily)  # fmt: skip
     want = wanted(n, params, draws, people)
     return seek_follows(turn, members, stance, taste, want, seek, draws.base("seek", lasting=True))
 

@@ -23,11 +23,13 @@ class Seek(NamedTuple):
     homophily: float
     taste_homophily: float
     follow_back: float
+    by_homophily: float = 0.0
 
 
 class Members(NamedTuple):
     """Agents by community.
 
+    ``group`` (n,) int64 is the answer to the trait that counts; 0 for all without one.
     ``order`` (n,) int64 lists agents community by community, ``community`` (n,) int64 is that of each agent, ``start``
     (K + 1,) int64 where each begins in ``order``, ``before`` (n + 1,) float64 the popularity of all earlier ones.
     """
@@ -36,6 +38,7 @@ class Members(NamedTuple):
     community: Int64
     start: Int64
     before: Float
+    group: Int64
 
 
 @nb.njit(inline="always", cache=True)
@@ -93,6 +96,8 @@ def _seek(
             if taken_by[j] == i:
                 continue
             apart = seek.homophily * abs(stance[i] - stance[j]) + seek.taste_homophily * abs(taste[i] - taste[j])
+            if members.group[i] != members.group[j]:
+                apart += seek.by_homophily
             if u01(key2(base, i, key + U64(3))) >= np.exp(-apart):
                 continue
             taken_by[j] = i

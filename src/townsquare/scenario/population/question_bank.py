@@ -1,8 +1,9 @@
-"""The question bank: questions that personas answer, and the distributions of answers.
+"""Question banks: questions that personas answer, and the distributions of answers.
 
-Labels, answers and distributions follow MOSAIC's bank (``reference``: its ``generate_personas.py`` and released data):
-20 questions with 19 labels. The two questions labeled ``social_context`` are one trait; the later one gives its words,
-as in the source. Wording and sentences are this project's own and are in ``data/question_bank.yaml``.
+``parliamentary`` is of a country with several parties and a public broadcaster; its shares are assumed. Labels, answers
+and distributions of ``mosaic`` follow MOSAIC's bank (``reference``: its ``generate_personas.py`` and released data): 20
+questions with 19 labels. The two questions labeled ``social_context`` are one trait; the later one gives its words,
+as in the source. Wording and sentences are this project's own and are in ``data/question_banks``.
 """
 
 from __future__ import annotations
@@ -281,6 +282,7 @@ class _Question(BaseModel):
     question: str = Field(min_length=1)
     sentence: str = Field(pattern=r"^[^{]*\{value\}[^{]*$", json_schema_extra={"allowed": "a text with {value} once"})
     listed: tuple[str, ...] = ()
+    ordered: bool = False
     answers: list[_Answer] = []
     distribution: NumberRange | None = None
     given: str | None = None
@@ -294,19 +296,19 @@ class _Bank(RootModel[list[_Question]]):
     root: list[_Question] = Field(min_length=1)
 
 
-@lru_cache(maxsize=1)
-def bundled_bank() -> QuestionBank:
-    """Return the question bank that comes with Townsquare.
+@lru_cache(maxsize=4)
+def bundled_bank(name: str = "mosaic") -> QuestionBank:
+    """Return a question bank that comes with Townsquare: ``mosaic`` or ``parliamentary``.
 
     >>> bank = bundled_bank()
     >>> bank.n_questions, len(bank.traits)
     (20, 19)
     """
-    return read_bank(Path(str(resources.files("townsquare") / "data" / "question_bank.yaml")))
+    return read_bank(Path(str(resources.files("townsquare") / "data" / "question_banks" / f"{name}.yaml")))
 
 
 def read_bank(path: Path) -> QuestionBank:
-    """Return a question bank from YAML; ``data/question_bank.yaml`` says the format.
+    """Return a question bank from YAML; ``data/question_banks`` says the format.
 
     Raises
     ------
@@ -328,7 +330,7 @@ def _trait(where: str, asked: _Question, before: Mapping[str, Trait]) -> Trait:
             parse_band(band, f"{where}, listed")
         return Trait(*head, (), (), np.empty((0, 0)), number=asked.distribution, bands=asked.listed)
     if asked.given is None:
-        return Trait(*head, *_answers(where, [asked.answers], asked.listed))
+        return Trait(*head, *_answers(where, [asked.answers], asked.listed), ordered=asked.ordered)
     check_known(f"{where}, given", asked.given, [name for name, trait in before.items() if not trait.number], DataError)
     known = before[asked.given].answers
     # Rows for values that the earlier question cannot have are read for their answers, and drawn by nobody.

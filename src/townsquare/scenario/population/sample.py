@@ -24,7 +24,7 @@ from townsquare.core.errors import DataError, SettingError
 from townsquare.core.registry import check_known
 from townsquare.scenario.population.margins import kinds_in_order, rake_bank, rake_people
 from townsquare.scenario.population.personas import Personas, read_personas
-from townsquare.scenario.population.question_bank import NO_ANSWER, QuestionBank, Trait, bundled_bank
+from townsquare.scenario.population.question_bank import NO_ANSWER, QuestionBank, Trait, bundled_bank, read_bank
 from townsquare.scenario.population.survey import Survey, personas_from_survey
 from townsquare.settings.config import Population, StanceStart
 
@@ -125,6 +125,10 @@ def sample_people(
     traits = _sample_traits(agents, raked, draws) if known is None else known.traits
     taste = _normal("taste", agents, draws) if settings.taste else np.full(n, np.nan)
     activity = _activity(agents, settings, taste, draws)
+    if settings.activity_by_trait:
+        activity = activity * _factors(settings.activity_by_trait, traits, bank)
+    if settings.taste_by_trait:
+        taste = taste + _shifts(settings.taste_by_trait, traits, bank)
     stance = np.empty((n, len(propositions)))
     confidence = np.empty((n, len(propositions)))
     for column, name in enumerate(propositions):
@@ -147,21 +151,40 @@ def _with_measured(drawn: People, known: Personas) -> People:
 
 
 def check_settings(settings: Population, propositions: Sequence[str], bank: QuestionBank) -> None:
-    """Raise ``UnknownName`` if ``settings.stance`` names a proposition, trait or answer that is not there."""
+    """Raise ``UnknownName`` if ``settings`` name a proposition, trait or answer that is not there."""
+    named: dict[str, Mapping[str, Mapping[str, float]]] = {
+        "population.activity_by_trait": settings.activity_by_trait,
+        "population.taste_by_trait": settings.taste_by_trait,
+    }
     for name, start in settings.stance.items():
         check_known("population.stance", name, [*propositions, "default"])
-        for label, shifts in start.by_trait.items():
-            where = f"population.stance.{name}.by_trait"
+        named[f"population.stance.{name}.by_trait"] = start.by_trait
+    for where, by_trait in named.items():
+        for label, shifts in by_trait.items():
             bank.number_of(label, where)
             for answer in shifts:
                 bank.span(label, answer, f"{where}.{label}")
 
 
 @lru_cache(maxsize=4)
-def _read_once(path: Path, mapping: Path | None, _changed: tuple[int, ...]) -> Survey:
+def _read_once(path: Path, mapping: Path | None, bank: QuestionBank, _changed: tuple[int, ...]) -> Survey:
     if mapping is None:
-        return Survey(read_personas(path, bundled_bank()), (), (), bundled_bank())
-    return personas_from_survey(path, mapping, bundled_bank())
+        return Survey(read_personas(path, bank), (), (), bank)
+    return personas_from_survey(path, mapping, bank)
+
+
+@lru_cache(maxsize=4)
+def _bank_of_file(path: Path, _changed: tuple[int, int]) -> QuestionBank:
+    return read_bank(path)
+
+
+def question_bank(settings: Population, folder: Path | None) -> QuestionBank:
+    """Return the question bank that settings name: a bundled one, or a file."""
+    if settings.bank_file is None:
+        return bundled_bank(settings.bank)
+    path = files.find(settings.bank_file, folder)
+    stat = path.stat()
+    return _bank_of_file(path, (stat.st_mtime_ns, stat.st_size))
 
 
 def survey_of(settings: Population, folder: Path | None) -> Survey | None:
@@ -175,13 +198,14 @@ def survey_of(settings: Population, folder: Path | None) -> Survey | None:
     path = files.find(settings.file, folder)
     mapping = None if settings.mapping is None else files.find(settings.mapping, folder)
     stats = [file.stat() for file in (path, mapping) if file is not None]
-    return _read_once(path, mapping, tuple(part for stat in stats for part in (stat.st_mtime_ns, stat.st_size)))
+    bank = question_bank(settings, folder)
+    return _read_once(path, mapping, bank, tuple(part for stat in stats for part in (stat.st_mtime_ns, stat.st_size)))
 
 
 def people_bank(settings: Population, folder: Path | None) -> QuestionBank:
     """Return what the answers of people mean: the question bank, or the traits of their survey."""
     read = survey_of(settings, folder)
-    return bundled_bank() if read is None else read.bank
+    return question_bank(settings, folder) if read is None else read.bank
 
 
 def people_notes(settings: Population, folder: Path | None) -> tuple[str, ...]:
@@ -331,6 +355,15 @@ def _confidence(name: str, agents: Int64, settings: Population, draws: StageDraw
         return np.full(agents.shape[0], settings.confidence_mean)
     spread = settings.confidence_sd * _normal(f"confidence:{name}", agents, draws)
     return np.clip(settings.confidence_mean + spread, 0.0, 1.0)
+
+
+def _factors(by_trait: Mapping[str, Mapping[str, float]], traits: Int16, bank: QuestionBank) -> Float:
+    """Return product of the factors (n,) that a person's answers bring."""
+    logs = {
+        label: {answer: math.log(f) if f else -math.inf for answer, f in factors.items()}
+        for label, factors in by_trait.items()
+    }
+    return np.exp(_shifts(logs, traits, bank))
 
 
 def _shifts(by_trait: Mapping[str, Mapping[str, float]], traits: Int16, bank: QuestionBank) -> Float:

@@ -16,7 +16,7 @@ from townsquare.scenario.contents import Scenario
 from townsquare.settings.config import Config
 from townsquare.settings.events import Audience, Message
 from townsquare.simulation.change import NOTHING, Change
-from townsquare.simulation.events.treatments import assigned
+from townsquare.simulation.events.treatments import given_to
 from townsquare.simulation.world import World
 
 
@@ -59,18 +59,18 @@ def sent_to(world: World, agents: Array, config: Config) -> npt.NDArray[np.int32
     columns = []
     for post, message in _running(world, config):
         if world.posts["status"][post] == PostStatus.ACTIVE:
-            meant = in_audience(agents, message.audience, config, world.posts["key"][post])
+            meant = in_audience(world, agents, message.audience, config, world.posts["key"][post])
             meant &= ~world.has(world.hidden, agents, np.full(agents.size, world.posts["author"][post]))
             columns.append(np.where(meant, post, NONE).astype(np.int32))
     return np.stack(columns, axis=1) if columns else np.empty((agents.shape[0], 0), np.int32)
 
 
-def in_audience(agents: Array, audience: Audience, config: Config, key: U64) -> npt.NDArray[np.bool_]:
+def in_audience(world: World, agents: Array, audience: Audience, config: Config, key: U64) -> npt.NDArray[np.bool_]:
     """Return whether each agent is in an audience; ``key`` is that of the message."""
     out = np.ones(agents.shape[0], np.bool_)
-    for treatment in config.treatments:
+    for number, treatment in enumerate(config.treatments):
         if treatment.name == audience.treatment:
-            out &= assigned(agents, treatment, config.seed)
+            out &= given_to(world, agents, config, number)
     if audience.share is not None:
         draw = Draws(config.seed, 0)(Stage.ARRIVE)
         out &= draw.uniform("audience", agents, key, lasting=True) < audience.share

@@ -1,0 +1,139 @@
+"""The trait `vaccinated` of a made survey, three levels with blanks, acts wherever a bundled trait does."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+import pytest
+
+import townsquare as ts
+from made_surveys import write_headlines, write_small_survey
+from raised_errors import raises_error
+from townsquare.analysis.catalog import treatment_effects_by_group
+from townsquare.analysis.contract import CachedRun
+from townsquare.analysis.groups import trait_groups
+from townsquare.cli import main
+from townsquare.core.errors import UnknownName
+from townsquare.pages.view.queries import Snapshot
+from townsquare.pages.view.query_string import Asked
+from townsquare.pages.view.tables import agents_asked_for
+from townsquare.record.run import Run
+from townsquare.scenario.population.personas import missing_attributes
+from townsquare.scenario.population.question_bank import NO_ANSWER, bundled_bank
+from townsquare.scenario.population.sample import People, sample_people
+from townsquare.scenario.settings import resolve_for
+from townsquare.settings.config import Population
+
+SETS = [
+    "population.activity_by_trait={vaccinated: {never: 3, no answer: 0}}",
+    "population.taste_by_trait={vaccinated: {once to twice: -2}}",
+    "graph.by=vaccinated", "graph.by_homophily=4",
+    "treatments=[{name: calm, among: {vaccinated: [never, no answer]}, effects: {friction: {share: 1.0}}}]",
+    "time.warm_up_hours=1",
+]  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    made = tmp_path_factory.mktemp("traits")
+    posts, answers = write_headlines(made), write_small_survey(made)
+    assert main(["init", str(made / "town"), "--from", str(posts), "--survey", str(answers), "--yes"]) == 0
+    return made
+
+
+@pytest.fixture(scope="module")
+def run(folder: Path) -> Run:
+    settings = resolve_for(folder / "town", sets=SETS, agents=300, steps=24)
+    return ts.simulate(settings, folder / "out")
+
+
+def people(folder: Path, n: int = 400, **more: object) -> People:
+    given = resolve_for(folder / "town").config.population.model_dump()
+    return sample_people(0, n, Population.model_validate(given | more), NAMES, 1, folder=folder / "town")
+
+
+NAMES = ("old_bridge_replaced", "ferries_enough")
+
+
+def shots_of(made: People) -> np.ndarray:
+    number = made.bank.number_of("vaccinated")
+    return np.array([made.bank.answer(number, int(code)) for code in made.traits[:, number]])
+
+
+def shots_in(run: Run) -> dict[int, str]:
+    answers = run.table("traits").join(run.table("trait_values"), on=["trait", "value"])
+    return dict(answers.filter(pl.col("label") == "vaccinated").select("agent", "answer").iter_rows())
+
+
+def test_activity_and_taste(folder: Path) -> None:
+    plain = people(folder)
+    shots = shots_of(plain)
+    acts = people(folder, activity_by_trait={"vaccinated": {"never": 3, "no answer": 0}})
+    factor = np.select([shots == "never", shots == ""], [3.0, 0.0], 1.0)
+    assert np.allclose(acts.activity, plain.activity * factor)
+    tasted = people(folder, taste_by_trait={"vaccinated": {"once to twice": -2}})
+    assert np.allclose(tasted.taste - plain.taste, np.where(np.isin(shots, ["once", "twice"]), -2.0, 0.0))
+    with raises_error(UnknownName, where="population.activity_by_trait", got="'vacinated'", do="'vaccinated'"):
+        people(folder, activity_by_trait={"vacinated": {"never": 3}})
+
+
+def test_homophily_of_communities(folder: Path, run: Run) -> None:
+    shots = shots_in(run)
+    start = run.table("follows").filter((pl.col("step") == 0) & (pl.col("followed") < 300))
+    same = np.mean([shots.get(a) == shots.get(b) for a, b in start.select("follower", "followed").iter_rows()])
+    settings = resolve_for(folder / "town", sets=[s for s in SETS if not s.startswith("graph")], agents=300, steps=1)
+    before = ts.simulate(settings, folder / "without").table("follows").filter(pl.col("followed") < 300)
+    expected = np.mean([shots.get(a) == shots.get(b) for a, b in before.select("follower", "followed").iter_rows()])
+    assert same > expected + 0.2
+
+
+def test_treatments_among_some_and_their_effects_by_group(run: Run) -> None:
+    shots, rows = shots_in(run), run.table("treatments")
+    part = rows["agent"].to_list()
+    assert sorted(part) == [agent for agent in range(300) if shots.get(agent, "") in ("never", "")]
+    treated = set(rows.filter("assigned")["agent"].to_list())
+    assert 0.3 < len(treated) / len(part) < 0.7
+    effects = treatment_effects_by_group(run)
+    assert set(effects.filter(pl.col("grouping") == "vaccinated")["group"]) == {"never"}
+    row = effects.filter((pl.col("grouping") == "vaccinated") & (pl.col("outcome") == "actions")).row(0, named=True)
+    assert row["treated"] == sum(shots.get(agent) == "never" for agent in treated)
+    with raises_error(UnknownName, where="treatments.a.among", got="'vacinated'"):
+        ts.simulate(resolve_for("health-rumor@1", sets=["treatments=[{name: a, among: {vacinated: [x]}}]"], steps=1))
+
+
+def test_what_a_model_is_told_groups_of_analyses_and_the_filter_of_the_viewer(folder: Path, run: Run) -> None:
+    made = people(folder, missing="impute")
+    assert (made.traits != NO_ANSWER).all()
+    number = made.bank.number_of("vaccinated")
+    for codes, text in zip(made.traits[:20], made.texts[:20], strict=True):
+        assert missing_attributes(text, codes, made.bank) == []
+        assert f'Asked "Vaccinated", I answered "{made.bank.answer(number, int(codes[number]))}".' in text
+    groups = trait_groups(run).filter(pl.col("grouping") == "vaccinated")
+    assert dict(groups.select("agent", "group").iter_rows()) == shots_in(run)
+    seen = Snapshot("out", run, CachedRun(run), run.last_step, folder / "out")
+    never = agents_asked_for(seen, Asked({"find": "Vaccinated: never"}))["agent"].to_list()
+    assert sorted(never) == [agent for agent, answer in sorted(shots_in(run).items()) if answer == "never"]
+
+
+def test_a_second_question_bank(folder: Path) -> None:
+    bank = bundled_bank("parliamentary")
+    assert set(bank.labels) & {"party", "broadcaster_trust", "settlement"}
+    shifts = {"broadcaster_trust": {"mostly to fully": 0.5}}
+    settings = {
+        "bank": "parliamentary",
+        "margins": {"party": {"Greens": 0.5, "Liberals": 0.5}},
+        "stance": {"x": {"kind": "constant", "by_trait": shifts}},
+    }
+    made = sample_people(0, 500, Population.model_validate(settings), ("x",), 1)
+    party, trust = (made.traits[:, bank.number_of(label)] for label in ("party", "broadcaster_trust"))
+    assert set(party.tolist()) == {bank.code("party", "Greens"), bank.code("party", "Liberals")}
+    assert np.array_equal(made.stance[:, 0], np.where(trust >= bank.code("broadcaster_trust", "mostly"), 0.5, 0.0))
+    assert all(missing_attributes(bank_text(made, row), made.traits[row], bank) == [] for row in range(50))
+    run = ts.simulate(resolve_for("health-rumor@1", sets=["population.bank=parliamentary"], agents=60, steps=2))
+    assert "Christian Democrats" in set(run.table("trait_values")["answer"])
+
+
+def bank_text(made: People, row: int) -> str:
+    return " ".join(made.bank.sentence(number, int(code)) for number, code in enumerate(made.traits[row]))
