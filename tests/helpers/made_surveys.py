@@ -36,8 +36,9 @@ def write_small_survey(folder: Path, n: int = 40) -> Path:
     for k in range(n):
         first = draw.choice([1, 2, 3, 4, 5, 6, 7, 0])  # 0: no answer
         again = min(7, first + draw.choice([0, 0, 1]))
-        answers = [draw.choice(PARTIES), draw.choice(SHOTS), draw.choice([1200, 2400.5, 3100, ""]),
-                   draw.choice(["18-34", "35-54", "55+"]), first or "", again if first else "", draw.choice(AGREE)]  # fmt: skip
+        opinions = [first or "", again if first else "", draw.choice(AGREE)]
+        answers = [draw.choice(PARTIES), draw.choice(SHOTS), draw.choice([1200, 2400.5, 3100, ""])]
+        answers += [draw.choice(["18-34", "35-54", "55+"]), *opinions]
         rows.append([f"R_{k:03}", f"r{k}@example.org", round(draw.uniform(0.4, 2.5), 2), *answers])
     return _write(folder / "answers.csv", names, rows)
 

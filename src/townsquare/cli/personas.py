@@ -122,7 +122,8 @@ def describe(
 
     if file is None and n is None:
         raise SettingError("FILE or --n", got="neither", allowed="a file, a number of people, or both")
-    bank, reached = bundled_bank(), []
+    bank = bundled_bank()
+    reached: list[Reached] = []
     if n is None and file is not None:
         traits = read_personas(file, bank).traits
     else:

@@ -16,7 +16,7 @@ from townsquare.analysis.contract import CachedRun
 from townsquare.analysis.groups import trait_groups
 from townsquare.cli import main
 from townsquare.core.errors import UnknownName
-from townsquare.pages.view.queries import Snapshot
+from townsquare.pages.view.library import Snapshot
 from townsquare.pages.view.query_string import Asked
 from townsquare.pages.view.tables import agents_asked_for
 from townsquare.record.run import Run

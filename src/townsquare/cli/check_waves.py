@@ -1,0 +1,53 @@
+"""``townsquare check waves``: later answers of the people of a survey, beside what the rule says of them."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from pathlib import Path
+
+from townsquare.cli import options
+from townsquare.cli.console import complain, digits, known, show, show_json
+
+
+def waves(
+    folder: options.Folder,
+    /,
+    *,
+    out: Path | None = None,
+    replace: options.Replace = False,
+    as_json: options.AsJson = False,
+) -> int:
+    """Compare what respondents answered in later waves with the stances of their agents.
+
+    Parameters
+    ----------
+    out
+        Output CSV of the respondents as trajectories, for `townsquare fit`.
+    """
+    from townsquare.experiments.run_folders import settings_of
+    from townsquare.humans.waves import check_waves, trajectories_csv, waves_of
+    from townsquare.record.run import Run
+
+    run = Run.open(folder)
+    asked = waves_of(run, settings_of(run, str(folder)))
+    checked = check_waves(run, asked)
+    if out is not None:
+        with options.writing(out, replace=replace):
+            out.write_text(trajectories_csv(run, asked), encoding="utf-8")
+    if as_json:
+        return show_json({"waves": [asdict(check) for check in checked], "trajectories": str(out) if out else None})
+    signed = known(digits(3, sign=True))
+    show(
+        "Later waves of the survey, and what the rule says of the same people", [asdict(check) for check in checked],
+        (str, "proposition", "wave", "step", "respondents"), (signed, "measured change=measured", "simulated"),
+        (digits(3), "error of the rule=error", "error of no change=error_still"), (signed, "correlation"),
+        words=("proposition",),
+    )  # fmt: skip
+    for check in checked:
+        better = "closer than" if check.error < check.error_still else "no closer than"
+        print(f"Wave {check.wave}, {check.proposition}: the rule is {better} no change.")
+    if not checked:
+        complain("the run ends before the second wave, or nobody answered twice", kind="note")
+    if out is not None:
+        print(f"Trajectories: {out}\nFit a rule:   townsquare fit {out}")
+    return 0
