@@ -97,7 +97,8 @@ def waves_of(run: Run, settings: Settings) -> Waves:
         do = "add a column with `wave: 2`, and `waves: {2: STEP}`, to the mapping"
         raise SettingError("population.mapping", got=got, allowed="a survey with at least two waves", do=do)
     row_of = {name: row for row, name in enumerate(survey.personas.ids)}
-    texts, agents = run.table("texts")["content"], {}
+    texts = run.table("texts")["content"]
+    agents: dict[int, list[int]] = {}
     for agent, name in run.table("agents").select("agent", "name").iter_rows():
         called = texts[name] if name >= 0 else ""
         row = row_of.get(called, row_of.get(called.rpartition("/")[0], -1))
@@ -122,9 +123,9 @@ def check_waves(run: Run, waves: Waves) -> list[WaveCheck]:
         measured, moved = (again - start)[use], (simulated - start)[use]
         varies = measured.size >= LEAST and measured.std() > 0 and moved.std() > 1e-12
         correlation = float(np.corrcoef(measured, moved)[0, 1]) if varies else float("nan")
-        errors = (float(np.sqrt(np.mean(wrong**2))) for wrong in (moved - measured, measured))
+        error, still = (float(np.sqrt(np.mean(wrong**2))) for wrong in (moved - measured, measured))
         means = (float(measured.mean()), float(moved.mean()))
-        out.append(WaveCheck(name, wave, step, int(use.sum()), *means, *errors, correlation))
+        out.append(WaveCheck(name, wave, step, int(use.sum()), means[0], means[1], error, still, correlation))
     return out
 
 
