@@ -181,8 +181,8 @@ def _of_proposition(run: Run, waves: Waves, number: int, name: str, text: str) -
             messages.select("post", "stance", "strength", "author").iter_rows()
         ):
             quality = "" if strength is None or np.isnan(strength) else strength
-            said = texts[text_of[post]]
-            yield who, who, text, first, last, f"agent {author}", side, quality, said, readings.get(at, "")
+            content = texts[text_of[post]]
+            yield who, who, text, first, last, f"agent {author}", side, quality, content, readings.get(at, "")
 
 
 def _readings(steps: np.ndarray, waves: Waves, between: list[int], name: str, row: int) -> dict[int, float]:
