@@ -9,6 +9,7 @@ from dataclasses import dataclass
 import polars as pl
 
 from townsquare.analysis.contract import Reads, setting
+from townsquare.analysis.moderation import labels
 from townsquare.core import registry
 from townsquare.core.enums import PostKind, Veracity, word_of
 from townsquare.core.errors import UnknownName
@@ -90,6 +91,43 @@ def last_beliefs(run: Reads) -> pl.DataFrame:
     """Return what people believed of each claim at its last showing: ``agent``, ``claim``, ``step``, ``judged``."""
     last = run.lazy("veracities").group_by("agent", "claim").agg(pl.col("step", "judged").sort_by("step").last())
     return collected(last)
+
+
+MOST_PERIODS = 14
+"""Of a run without days, or with too many of them."""
+
+
+def claim_courses(run: Reads) -> pl.DataFrame:
+    """Measure how many people believe each claim of injected posts, day by day.
+
+    Returns
+    -------
+    DataFrame
+        One row per claim and period (a day; a fourteenth of the run where that is longer or steps have no length) in
+        which somebody met it, claims met by most people first: ``claim`` (row of texts), ``text`` (untrusted),
+        ``truth``, ``marked`` (first step with a verdict "false" or a note on a post of it, null without),
+        ``people_in_all`` (who met it in the run), ``step`` (last of the period), ``people`` (who met it in the period),
+        ``believe`` (mean probability of being true that they gave it when they last met it in the period: the share who
+        would call it true) and ``labeled`` (share of them with a verdict or note in memory).
+    """
+    minutes = setting(run, "time", "step_minutes", default=None)
+    day = 1 if minutes is None else max(1, round(24 * 60 / float(minutes)))
+    long = max(day, math.ceil(run.last_step / MOST_PERIODS))
+    period = ((pl.col("step") - 1) // long + 1) * long
+    last = run.lazy("veracities").with_columns(period=pl.min_horizontal(period, pl.lit(run.last_step)))
+    last = last.group_by("claim", "period", "agent").agg(pl.col("judged", "verdict").sort_by("step").last())
+    shares = last.group_by("claim", step="period").agg(
+        people=pl.len(), believe=(1 / (1 + (-pl.col("judged")).exp())).mean(), labeled=(pl.col("verdict") != 0).mean()
+    )
+    met = run.lazy("veracities").group_by("claim").agg(people_in_all=pl.col("agent").n_unique())
+    posts = run.table("posts").select(claim="text", root="post")
+    marked = labels(run).join(posts, on="root").group_by("claim").agg(marked=pl.col("label_step").min())
+    texts = run.table("texts").select(claim="text", text="content")
+    made = collected(shares.join(met, on="claim")).join(truth_of_claims(run), on="claim")
+    made = made.join(marked, on="claim", how="left").join(texts, on="claim", how="left")
+    return made.sort(["people_in_all", "claim", "step"], descending=[True, False, False]).select(
+        "claim", "text", "truth", "marked", "people_in_all", "step", "people", "believe", "labeled"
+    )
 
 
 def claims_of(run: Reads, agent: int) -> tuple[ClaimBelief, ...]:

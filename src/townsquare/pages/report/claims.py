@@ -1,0 +1,99 @@
+"""Figure: who believes which claim, day by day, of those who met it."""
+
+from __future__ import annotations
+
+import math
+from functools import partial
+
+import numpy as np
+import polars as pl
+
+from townsquare.analysis.causes.claims import claim_courses, holds_claims
+from townsquare.analysis.contract import Reads
+from townsquare.core.text_table import table
+from townsquare.core.words import count, number, percent, printable
+from townsquare.pages.report.axes import from_zero, over_steps, reference
+from townsquare.pages.report.chart import Chart
+from townsquare.pages.report.section import Section
+from townsquare.pages.report.svg import Figure
+from townsquare.pages.report.theme import SERIES, color
+
+TITLE = "Who believes this claim"
+MOST_DRAWN, MOST_LISTED = 4, 8
+"""Claims with a figure, half of them false, and in the table."""
+_HOW_TO_READ = (
+    "How likely people hold a claim to be true, with the label beside it, is the share who would call it true. Those "
+    "who met it in the period count, at its last showing. Vertical line: the first verdict “false” or note on it."
+)
+
+
+def claim_section(run: Reads) -> Section | None:
+    """Return the section on belief in claims; None under a rule that does not hold it, or where nobody met a claim."""
+    courses = claim_courses(run) if holds_claims(run) else pl.DataFrame()
+    if not courses.height:
+        return None
+    claims = courses.group_by("claim", maintain_order=True).agg(
+        pl.col("text", "truth", "marked", "people_in_all").first(), *_ends("believe"), *_ends("step")
+    )
+    figures = [
+        Figure(
+            f"claim-{row['claim']}", f"“{printable(row['text'], 90)}” ({row['truth']})",
+            courses.filter(claim=row["claim"]), partial(_draw, last=run.last_step, shade=SERIES[at]), height=190,
+        )
+        for at, row in enumerate(_drawn(claims).iter_rows(named=True))
+    ]  # fmt: skip
+    columns = (
+        (partial(printable, longest=110), "claim=text"), (str, "truth"), (number, "people=people_in_all"),
+        (percent, "call it true, first=believe_first", "last=believe_last"), (_step, "marked in step=marked"),
+    )  # fmt: skip
+    by_period = (
+        (partial(printable, longest=60), "claim=text"), (number, "step", "people"), (percent, "call it true=believe"),
+        (percent, "with a label=labeled"),
+    )  # fmt: skip
+    shown, drawn = claims.head(MOST_LISTED), _drawn(claims)["claim"].implode()
+    caption = f"Claims met by most people ({shown.height} of {claims.height})"
+    listed = courses.filter(pl.col("claim").is_in(drawn))
+    return Section(
+        "claims", TITLE, says=_says(claims), notes=[_HOW_TO_READ], figures=figures,
+        open_tables=[table(caption, shown, *columns, words=("claim", "truth"))],
+        tables=[table("Belief in claims by period", listed, *by_period, words=("claim",))],
+    )  # fmt: skip
+
+
+def _drawn(claims: pl.DataFrame) -> pl.DataFrame:
+    """Return the claims with a figure: of each truth, those that most people met, false ones first."""
+    return pl.concat([claims.filter(truth=truth).head(MOST_DRAWN // 2) for truth in ("false", "true")])
+
+
+def _ends(name: str) -> list[pl.Expr]:
+    return [pl.col(name).first().alias(f"{name}_first"), pl.col(name).last().alias(f"{name}_last")]
+
+
+def _says(claims: pl.DataFrame) -> list[str]:
+    """Return how many of those who met false and true claims would call them true, and how many claims were marked."""
+    out = []
+    for truth in ("false", "true"):
+        rows = claims.filter(truth=truth)
+        if rows.height:
+            share = float(np.average(rows["believe_last"].to_numpy(), weights=rows["people_in_all"].to_numpy()))
+            marked = rows["marked"].count()
+            label = f", of which {number(marked)} got a verdict “false” or a note" if marked else ""
+            of = count(rows.height, f"{truth} claim")
+            out.append(
+                f"{percent(share)} of those who met one of {of} would call it true at their last showing{label}."
+            )
+    return out
+
+
+def _step(step: float | None) -> str:
+    return "" if step is None or math.isnan(step) else number(step)
+
+
+def _draw(axes: Chart, course: pl.DataFrame, last: int, shade: str) -> None:
+    shares = 100.0 * course["believe"]
+    axes.plot(course["step"].to_numpy(), shares.to_numpy(), color=color(shade), linewidth=2.2)
+    if (marked := course["marked"][0]) is not None:
+        axes.axvline(float(marked), color=color("muted"), linewidth=1.2, linestyle=":")
+    over_steps(axes, last, "% who call it true")
+    reference(axes, 50.0)
+    from_zero(axes, [*shares.to_list(), 100.0])
