@@ -150,8 +150,19 @@ def post_columns(table: Records, propositions: Sequence[str], *, alone: bool) ->
     if not table.records:
         raise DataError(table.location, got="no posts", allowed="at least one post", do="add a post")
     columns = POSTS if alone else POSTS + OF_FOLDERS
+    other = [name for name in table.columns if alone and _is_other(name, propositions)]
+    table = replace(table, columns=tuple(name for name in table.columns if name not in other))
     sheet = read_columns(table, columns, groups, strict=not alone, nothing=NO_PROPOSITION)
-    return _of_any_meaning(sheet) if alone else sheet
+    if not alone:
+        return sheet
+    sheet = _of_any_meaning(sheet)
+    notices = [f"column {name!r} names no proposition" for name in other]
+    return replace(sheet, spare=(*sheet.spare, *other), notices=(*sheet.notices, *notices))
+
+
+def _is_other(column: str, propositions: Sequence[str]) -> bool:
+    group, _, name = column.partition(":")
+    return group in ("stance", "strength") and bool(name) and name not in propositions
 
 
 def _of_any_meaning(sheet: Sheet) -> Sheet:

@@ -21,11 +21,11 @@ from townsquare.core.registry import did_you_mean
 from townsquare.core.tabular import Record, Records
 from townsquare.scenario.accounts import read_accounts, read_follows
 from townsquare.scenario.cells import (
+    PROPOSITION_NAME,
     TIME,
     SourceRows,
     check_number,
     post_columns,
-    proposition_name,
     read_arguments,
     read_posts,
     read_propositions,
@@ -320,10 +320,10 @@ def read_table_scenario(path: Path, origin: str) -> Scenario:
 
 
 def _named_propositions(table: Records) -> list[str]:
-    columns = [column for column in table.columns if column.startswith("stance:") and column != "stance:"]
-    check_number(f"{table.location}, header", len(columns))
-    header = f"{table.location}, header"
-    return [proposition_name(column.removeprefix("stance:"), f"{header}, column {column!r}") for column in columns]
+    columns = [column.removeprefix("stance:") for column in table.columns if column.startswith("stance:")]
+    names = [name for name in columns if PROPOSITION_NAME.fullmatch(name) and name != "default"]
+    check_number(f"{table.location}, header", len(names))
+    return names
 
 
 def _notices(posts: Sheet) -> tuple[str, ...]:

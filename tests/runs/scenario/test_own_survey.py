@@ -114,8 +114,12 @@ def test_propositions_are_asked_for(folder: Path, monkeypatch: pytest.MonkeyPatc
 
 
 def test_waves_in_two_files_are_joined_by_id(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    (folder / "one.csv").write_text("id,Cats are good animals\na,1\nb,2\nc,5\n", encoding="utf-8")
-    (folder / "two.csv").write_text("id,Cats are good animals\nb,4\na,3\nz,1\n", encoding="utf-8")
+    (folder / "one.csv").write_text(
+        "id,Cats are good animals,Name,City\na,1,Ann,x\nb,2,Bob,y\nc,5,Cy,x\n", encoding="utf-8"
+    )
+    (folder / "two.csv").write_text(
+        "id,Cats are good animals,Name,City\nb,4,Bob,y\na,3,Ann,y\nz,1,Zoe,x\n", encoding="utf-8"
+    )
     words = ["init", "cats", "--from", "headlines.csv", "--survey", "one.csv", "--survey", "two.csv", "--yes"]
     assert main(words) == 0
     assert "wave 2: 2 of 3 respondents answered again; 1 new ones left out" in capsys.readouterr().err
@@ -124,3 +128,5 @@ def test_waves_in_two_files_are_joined_by_id(folder: Path, capsys: pytest.Captur
     again = read.waves[2, "cats_good_animals"]
     assert again.tolist()[:2] == pytest.approx([0.0, 0.5])
     assert np.isnan(again[2])
+    assert read.bank.labels == ("city",)
+    assert "Ann" not in (folder / "cats" / "answers.csv").read_text(encoding="utf-8")

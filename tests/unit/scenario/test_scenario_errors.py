@@ -135,8 +135,6 @@ TABLES = [
     ("t.csv", b"text\n", {"got": "no posts"}),
     ("t.csv", b"text\nok\ncaf\xe9\n", {"where": "line 3", "got": "the byte 0xe9", "allowed": "UTF-8"}),
     ("t.csv", "text\na\n".encode("utf-16"), {"allowed": "UTF-8"}),
-    ("t.csv", b"text,stance:a b\na,1\n", {"got": "'a b'"}),
-    ("t.csv", b"text,strength:tax\na,1\n", {"allowed": "the scenario has no propositions"}),
     ("t.jsonl", b"{}\n", {"allowed": "a column `text`"}),
     ("t.jsonl", b'{"text": "a"}\n{"veracity": true}\n', {"where": "line 2, field 'text'", "got": "nothing"}),
     ("t.jsonl", b'{"text": "a"}\nnope\n', {"where": "line 2", "got": "invalid JSON"}),
@@ -160,8 +158,11 @@ def test_a_bad_table_says_where(tmp_path: Path, name: str, content: bytes, says:
 
 def test_a_column_without_a_proposition_is_none_that_is_known(tmp_path: Path) -> None:
     path = tmp_path / "t.csv"
-    path.write_bytes(b"text,stance:\na,1\n")
-    assert any("columns not used" in notice for notice in load_scenario(path).notices)
+    path.write_bytes(b"text,stance:,stance:a b,strength:tax\na,1,2,x\n")
+    scenario = load_scenario(path)
+    assert scenario.proposition_names == ()
+    assert "columns not used: stance:, stance:a b, strength:tax" in scenario.notices
+    assert "column 'stance:a b' names no proposition" in scenario.notices
 
 
 @pytest.mark.parametrize(

@@ -102,7 +102,7 @@ def guess_survey(table: Records, titles: Mapping[str, str]) -> SurveyGuess:
         if name in (who, weight):
             continue
         title = titles.get(name, name)
-        if _PERSONAL.fullmatch(name.lower().strip()):
+        if _PERSONAL.fullmatch(re.sub(r"\(wave \d+\)$", "", name.lower()).strip()):
             personal.append(title)
             guesses.append(Guess(title, None, "looks like personal data: left out, and not copied"))
             continue
@@ -186,7 +186,7 @@ def _with_waves(guesses: Sequence[Guess]) -> list[Guess]:
         base = again_of["base"] if again_of else guess.column
         if guess.meaning and "stance" in guess.meaning and (again_of is None or again_of["wave"] == "1"):
             first.setdefault(base.strip().casefold(), guess)
-    out = []
+    out, columns = [], {guess.column.strip().casefold() for guess in guesses}
     for guess in guesses:
         again_of = match[guess.column]
         known = first.get(again_of["base"].strip().casefold()) if again_of and again_of["wave"] != "1" else None
@@ -194,6 +194,8 @@ def _with_waves(guesses: Sequence[Guess]) -> list[Guess]:
             again = {key: value for key, value in known.meaning.items() if key != "statement"}
             why = f"{known.column!r} asked again, wave {again_of['wave']}"
             guess = Guess(guess.column, {**again, "wave": int(again_of["wave"])}, why)
+        elif again_of and again_of["wave"] != "1" and again_of["base"].strip().casefold() in columns:
+            guess = Guess(guess.column, None, "asked again, but no rating scale: left out")
         out.append(guess)
     return out
 
