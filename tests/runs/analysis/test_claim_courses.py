@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import math
+from pathlib import Path
 
 import pytest
 
 import townsquare as ts
 from townsquare.analysis.causes.claims import claim_courses
 from townsquare.pages.report.claims import claim_section
+from townsquare.pages.report.run_page import write_report
 
 SETTINGS = {"beliefs.rule": "credence", "time.step_minutes": 60, "moderation.strategy": "hybrid"}
 
@@ -39,10 +41,12 @@ def test_belief_in_a_claim_day_by_day(run: ts.Run) -> None:
     assert met == sorted(met, reverse=True)
 
 
-def test_the_report_says_who_believes_false_claims(run: ts.Run) -> None:
+def test_the_report_says_who_believes_false_claims(run: ts.Run, tmp_path: Path) -> None:
     section = claim_section(run)
     assert section is not None
     assert any("false claim" in sentence for sentence in section.says)
     assert len(section.figures) == 4
+    page = write_report(run, tmp_path / "report.html").read_text(encoding="utf-8")
+    assert page.count("% who call it true") >= 4
     other = ts.run("health-rumor@1", agents=30, steps=2, seed=1)
     assert claim_section(other) is None, "a rule that does not hold it"

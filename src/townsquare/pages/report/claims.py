@@ -9,6 +9,7 @@ import numpy as np
 import polars as pl
 
 from townsquare.analysis.causes.claims import claim_courses, holds_claims
+from townsquare.analysis.clock import Clock, clock_of, in_words
 from townsquare.analysis.contract import Reads
 from townsquare.core.text_table import table
 from townsquare.core.words import count, number, percent, printable
@@ -38,13 +39,14 @@ def claim_section(run: Reads) -> Section | None:
     figures = [
         Figure(
             f"claim-{row['claim']}", f"“{printable(row['text'], 90)}” ({row['truth']})",
-            courses.filter(claim=row["claim"]), partial(_draw, last=run.last_step, shade=SERIES[at]), height=190,
+            courses.filter(claim=row["claim"]), partial(_draw, clock=clock_of(run), shade=SERIES[at]), height=190,
         )
         for at, row in enumerate(_drawn(claims).iter_rows(named=True))
     ]  # fmt: skip
+    time = partial(_time, clock_of(run).hours)
     columns = (
         (partial(printable, longest=110), "claim=text"), (str, "truth"), (number, "people=people_in_all"),
-        (percent, "call it true, first=believe_first", "last=believe_last"), (_step, "marked in step=marked"),
+        (percent, "call it true, first=believe_first", "last=believe_last"), (time, "marked"),
     )  # fmt: skip
     by_period = (
         (partial(printable, longest=60), "claim=text"), (number, "step", "people"), (percent, "call it true=believe"),
@@ -85,15 +87,18 @@ def _says(claims: pl.DataFrame) -> list[str]:
     return out
 
 
-def _step(step: float | None) -> str:
-    return "" if step is None or math.isnan(step) else number(step)
+def _time(hours: float | None, step: float | None) -> str:
+    """Return a step as a time where steps have a length of so many hours."""
+    if step is None or math.isnan(step):
+        return ""
+    return number(step) if hours is None else in_words(step * hours)
 
 
-def _draw(axes: Chart, course: pl.DataFrame, last: int, shade: str) -> None:
+def _draw(axes: Chart, course: pl.DataFrame, clock: Clock, shade: str) -> None:
     shares = 100.0 * course["believe"]
     axes.plot(course["step"].to_numpy(), shares.to_numpy(), color=color(shade), linewidth=2.2)
     if (marked := course["marked"][0]) is not None:
         axes.axvline(float(marked), color=color("muted"), linewidth=1.2, linestyle=":")
-    over_steps(axes, last, "% who call it true")
+    over_steps(axes, clock, "% who call it true")
     reference(axes, 50.0)
     from_zero(axes, [*shares.to_list(), 100.0])

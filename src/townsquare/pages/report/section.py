@@ -76,8 +76,9 @@ def section(name: str, run: Reads) -> Section | None:
 def timed(shown: Table, hours: float) -> Table:
     """Return a table with lengths of time in the place of steps and ages in steps, which last ``hours``.
 
-    >>> timed(Table("Posts by step", ["step", "n"], [["1,008", "5"]]), 0.25)
-    Table(caption='Posts over time', head=['time', 'n'], rows=[['10 d 12 h', '5']], words={0}, note='')
+    >>> shown = timed(Table("Posts by step", ["step", "n"], [["1,008", "5"]]), 0.25)
+    >>> shown.caption, shown.head, shown.rows
+    ('Posts over time', ['time', 'n'], [['10 d 12 h', '5']])
     """
     columns = {at for at, name in enumerate(shown.head) if name in _IN_STEPS}
     if not columns:
