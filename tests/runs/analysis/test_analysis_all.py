@@ -75,6 +75,7 @@ def test_every_analysis_has_rows_but_those_of_reasons() -> None:
         "refusals",
         "cascades",
         "treatment_effects",
+        "treatment_effects_by_group",
     }
     assert "cascades" not in empty
 
