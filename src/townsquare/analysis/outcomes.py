@@ -21,8 +21,10 @@ from townsquare.analysis.facts.contract import window_of
 from townsquare.analysis.facts.people import SIDE
 from townsquare.analysis.health import participation
 from townsquare.analysis.moderation import moderation
+from townsquare.analysis.posts import roots
 from townsquare.analysis.reach import reach
 from townsquare.core import registry
+from townsquare.core.enums import AgentKind
 from townsquare.core.errors import UnknownName
 from townsquare.core.frames import collected
 from townsquare.core.registry import did_you_mean
@@ -140,10 +142,16 @@ def _engagement(run: Reads) -> dict[str, float]:
 def _reach(run: Reads) -> dict[str, float]:
     by_post = _after_warm_up(run, reach(run))
     parts = {word: by_post.filter(pl.col("veracity") == word) for word in ("true", "false")}
+    persons = run.table("agents").filter(pl.col("kind") == AgentKind.PERSON)["agent"]
+    of_persons = roots(run).filter(pl.col("author").is_in(persons.implode()))["root"]
+    takes_side = run.table("post_stances").filter(pl.col("stance") != 0)["post"]
+    by_people, slanted = (pl.col("root").is_in(posts.implode()) for posts in (of_persons, takes_side))
     return {
         **{f"reach_{word}_mean": _number(part["reach"].mean()) for word, part in parts.items()},
         **{f"exposures_{word}": _number(part["exposures"].sum()) for word, part in parts.items()},
         "exposures_false_labeled": _number(parts["false"]["labeled"].sum()),
+        "exposures_false_by_people": _number(parts["false"].filter(by_people)["exposures"].sum()),
+        "exposures_slanted": _number(parts["true"].filter(slanted)["exposures"].sum()),
     }
 
 

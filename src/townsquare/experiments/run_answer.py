@@ -64,10 +64,12 @@ def _injected(run: Reads) -> str:
     injected = roots(run).filter("injected")
     if not injected.height:
         return "No posts were injected."
-    false = number(injected.filter(pl.col("veracity") == "false").height)
-    return (
-        f"{count(injected.height, 'post')} {'was' if injected.height == 1 else 'were'} injected, {false} of them false."
-    )
+    false = injected.filter(pl.col("veracity") == "false")
+    persons = run.table("agents").filter(pl.col("kind") == AgentKind.PERSON)["agent"]
+    by_people = false.filter(pl.col("author").is_in(persons.implode())).height
+    from_whom = f" ({number(by_people)} from people, the others from sources)" if 0 < by_people < false.height else ""
+    were = "was" if injected.height == 1 else "were"
+    return f"{count(injected.height, 'post')} {were} injected, {number(false.height)} of them false{from_whom}."
 
 
 def _engagement(outcome: Mapping[str, float]) -> str:

@@ -47,9 +47,7 @@ class Time(Section):
         0.8, "amplitude of the daily rhythm, relative to the mean: rates vary by 1 + rhythm cos(2 pi (hour - peak)/24)"
     )
     peak_hour: float = setting(19.0, "hour of the day with the most sessions", ge=0, lt=24, unit="h")
-    warm_up_hours: float = setting(
-        0.0, "first hours of the run, which are recorded and left out of facts", ge=0, unit="h"
-    )
+    warm_up_hours: float = setting(0.0, "first hours of the run, recorded and left out of facts", ge=0, unit="h")
 
     @property
     def step_hours(self) -> float:
@@ -250,6 +248,9 @@ class Sources(Section):
     low_below: Share = setting(0.5, "sources below this credibility are of low credibility")
     reliable: SourceClass = Field(default_factory=SourceClass)
     low_credibility: SourceClass = Field(default_factory=SourceClass)
+    rumors_per_day: float = setting(
+        0.0, "false posts of the scenario that 1,000 people publish (assumed)", ge=0, le=1e6
+    )
 
     @property
     def publish(self) -> bool:
@@ -352,9 +353,7 @@ class Memory(Section):
     recalled: int = setting(5, "maximum interactions recalled at once", ge=0, le=1000)
     reflections: int = setting(1, "maximum reflections recalled at once", ge=0, le=100)
     reflect_every: int = setting(5, "hours between reflections, or steps without `time.step_minutes`; 0: never", ge=0)
-    reflection: Literal["embedded", "model"] | None = setting(
-        None, "author of reflections; unset: the model if the policy calls one"
-    )
+    reflection: Literal["embedded", "model"] | None = setting(None, "author of reflections; unset: as the policy is")
 
 
 class Record(Section):

@@ -31,7 +31,7 @@ from townsquare.scenario.read import bundled_lines
 from townsquare.scenario.shocks import shocks_of
 from townsquare.scenario.sources.audiences import SAMPLE, Audiences
 from townsquare.scenario.sources.expand import expanded
-from townsquare.scenario.sources.publishing import published
+from townsquare.scenario.sources.publishing import published, rumors
 from townsquare.settings.config import Config
 from townsquare.settings.resolve import Settings
 from townsquare.simulation.change import NOTHING, Change
@@ -81,9 +81,22 @@ class Arrivals:
             settings, scenario, post[enters], author[enters], step[enters], key[enters], judges,
             Audiences(config.seed, config.agents, ()), profiles,
         )  # fmt: skip
+        if config.sources.rumors_per_day:
+            plan = plan._with_rumors()
         if config.injection.audience == "everyone":
             return plan
         return replace(plan, audiences=Audiences.plan(scenario, config, plan._people(0, min(config.agents, SAMPLE), 0)))
+
+    def _with_rumors(self) -> Arrivals:
+        """Return the plan with the false posts that ordinary people publish."""
+        config = self.settings.config
+        more = rumors(self.scenario, config, self._people(0, config.agents, 0))
+        enters = ~_left_out(more.post, more.source, self.scenario, config)
+        columns = (self.post, more.post), (self.author, more.source), (self.step, more.step), (self.key, more.key)
+        joined = [np.concatenate([there, new[enters]]) for there, new in columns]
+        order = np.argsort(joined[2], kind="stable")
+        post, author, step, key = (column[order] for column in joined)
+        return replace(self, post=post, author=author, step=step, key=key)
 
     @property
     def folder(self) -> Path | None:

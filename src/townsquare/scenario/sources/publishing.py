@@ -13,6 +13,7 @@ from townsquare.core.draws import U64, Draws, Stage, bits_oracle, text_key
 from townsquare.core.enums import Veracity
 from townsquare.core.errors import SettingError
 from townsquare.scenario.contents import Scenario
+from townsquare.scenario.population.sample import People
 from townsquare.scenario.sources.audiences import sides_of
 from townsquare.scenario.sources.expand import CLASSES, LOW_CREDIBILITY, class_of, rows_of_class
 from townsquare.settings.config import Config
@@ -92,6 +93,41 @@ def published(given: Scenario, scenario: Scenario, config: Config) -> Publicatio
     post, source, step, keys = (np.concatenate(column) for column in zip(*parts, strict=True))
     order = np.lexsort((source, step))
     return Publications(post[order], source[order], step[order], keys[order])
+
+
+def rumors(scenario: Scenario, config: Config, people: People) -> Publications:
+    """Return false posts that ordinary people publish, ``sources.rumors_per_day``; ``source`` are their rows of agents.
+
+    Their number in a step is Poisson, with the daily rhythm. Each is a false post of the scenario about a proposition,
+    drawn with replacement; its author is drawn by activity among people whose first stance is on its side.
+
+    Raises
+    ------
+    SettingError
+        Steps have no length, or the scenario has no false post.
+    """
+    where, got = "sources.rumors_per_day", f"{config.sources.rumors_per_day:g}"
+    if config.time.step_minutes is None:
+        raise SettingError(where, got=f"{got}, but steps without a length", do="set time.step_minutes, such as 60")
+    rows = np.flatnonzero((scenario.posts.veracity == Veracity.FALSE) & ~np.isnan(scenario.posts.stance).all(axis=1))
+    if not rows.size:
+        raise SettingError(where, got=f"{got}, but no false post", do="add false posts to the scenario, or set it to 0")
+    draw, steps = Draws(config.seed, 0)(Stage.SCENARIO), np.arange(config.injection.start_step, config.steps + 1)
+    rhythm = np.array([config.time.rhythm_of(int(step)) for step in steps])
+    mean = config.sources.rumors_per_day * config.agents / 1000 * config.time.step_hours / 24 * rhythm
+    count = poisson(draw.uniform("rumors", steps, np.zeros(steps.size, U64), lasting=True), mean)
+    step = np.repeat(steps, count)
+    which = (step << NTH) + np.arange(step.size) - np.repeat(np.cumsum(count) - count, count)
+    none = np.zeros(which.size, U64)
+    post = _one_of(rows, draw.uniform("row of a rumor", which, none, lasting=True), "", "false")
+    u, author = draw.uniform("author of a rumor", which, none, lasting=True), np.zeros(which.size, np.int64)
+    for row in np.unique(post).tolist():
+        proposition = int(np.flatnonzero(~np.isnan(scenario.posts.stance[row]))[0])
+        agrees = people.stance[:, proposition] * scenario.posts.stance[row, proposition] > 0
+        weight = np.cumsum(people.activity * (agrees if agrees.any() else 1.0))
+        author[post == row] = np.searchsorted(weight, u[post == row] * weight[-1], side="right")
+    keys = bits_oracle(U64(text_key("rumor")), which, post.astype(U64))
+    return Publications(post, np.minimum(author, config.agents - 1), step, keys)
 
 
 def poisson(u: Float, mean: Float) -> Int64:
