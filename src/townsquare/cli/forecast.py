@@ -67,7 +67,8 @@ def forecast(
     )  # fmt: skip
     if each_step := agent_step(purposes):
         tokens_in, tokens_out = (shown(each_step[name]) for name in ("tokens_in", "tokens_out"))
-        print(f"tokens per agent and step: {tokens_in} in, {tokens_out} out")
+        turn = "agent and step" if settings.config.time.step_minutes is None else "session"
+        print(f"tokens per {turn}: {tokens_in} in, {tokens_out} out")
     print(f"model {settings.config.model.name}; prices of {date}; tokens = characters / 4")
     return 0
 
