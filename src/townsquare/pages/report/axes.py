@@ -26,12 +26,13 @@ FEW_STEPS = 30
 """Up to so many steps a line shows its points."""
 
 
-def over_steps(axes: Chart, clock: Clock, label: str, *, ages: bool = False) -> None:
+def over_steps(axes: Chart, clock: Clock | int, label: str, *, ages: bool = False) -> None:
     """Draw a horizontal axis of time, and what the other one shows.
 
     It is in days or hours where steps have a length, with a line at the end of the warm-up, else in whole steps.
-    ``ages`` are those of posts, which have no warm-up.
+    ``ages`` are those of posts, which have no warm-up. A number is the last step, in steps.
     """
+    clock = Clock(clock) if isinstance(clock, int) else clock
     axes.set(ylabel=label)
     amounts(axes)
     axes.margins(x=0.02)
@@ -69,7 +70,7 @@ def course(
     caption: str,
     frame: pl.DataFrame,
     lines: Mapping[str, tuple[str, str]],
-    clock: Clock,
+    clock: Clock | int,
     y: str,
     *,
     label: str = "",
@@ -87,8 +88,8 @@ def course(
         ``step``, and the columns of ``lines``.
     lines : mapping of str to (str, str)
         Role and name of each column that is drawn.
-    clock : Clock
-        Of the run.
+    clock : Clock or int
+        Of the run; a number is the last step, for an axis in steps.
     y : str
         What the vertical axis shows.
     top : float or None
