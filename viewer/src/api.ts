@@ -107,6 +107,7 @@ export interface RunRow {
   seed?: number;
   step?: number;
   steps?: number;
+  hours?: number | null;
   agents?: number;
   rule?: string;
   moderation?: string;
@@ -118,6 +119,115 @@ export interface RunRow {
   problems?: string[];
 }
 
+export interface Effect {
+  difference: number;
+  low: number | null;
+  high: number | null;
+  p_holm: number | null;
+  verdict: string;
+}
+
+export interface ArmMean {
+  arm: string;
+  label: string;
+  n: number;
+  mean: number | null;
+  low: number | null;
+  high: number | null;
+  effect: Effect | null;
+}
+
+export interface Member {
+  arm: string;
+  label: string;
+  seed: number;
+  state: string;
+  value: number | null;
+}
+
+export interface Comparison {
+  id: string;
+  vary: string[];
+  baseline: string;
+  state: string;
+  runs: number;
+  finished: number;
+  failed: number;
+  waiting: number;
+  report: boolean;
+  primary: string;
+  outcome: string;
+  title: string;
+  unit: string;
+  direction: string;
+  arms: ArmMean[];
+  members: Record<string, Member>;
+}
+
+export interface Compared extends Comparison {
+  heading: string;
+  seeds: number[];
+  settings: Record<string, string[]>;
+  hours: number | null;
+  agents: number | null;
+  steps: number | null;
+  propositions: { name: string; text: string }[];
+  errors: string[];
+  outcomes: { outcome: string; title: string; unit: string; main: boolean; direction: string; arms: ArmMean[] }[];
+}
+
+export interface Said {
+  question: string;
+  sentences: string[];
+  mover: string[];
+  cautions: string[];
+}
+
+export interface Facts {
+  answer: string;
+  checks: { fact: string; statement: string; target: string; unit: string; value: string; interval: string; inside: boolean | null }[];
+}
+
+export interface ArmCourse {
+  arm: string;
+  at: number[];
+  value: (number | null)[];
+  low: (number | null)[];
+  high: (number | null)[];
+  seeds: number[];
+}
+
+export interface OneCourse {
+  course: string;
+  title: string;
+  unit: string;
+  over: string;
+  level: ArmCourse[];
+  difference: ArmCourse[];
+}
+
+export interface Courses {
+  baseline: string;
+  arms: { arm: string; label: string }[];
+  courses: OneCourse[];
+}
+
+export interface InArms {
+  seed: number;
+  agent: number;
+  seeds: number[];
+  last_step: number;
+  hours: number | null;
+  propositions: Proposition[];
+  arms: {
+    arm: string;
+    label: string;
+    run: string;
+    who: string;
+    course: { step: number[]; proposition: string[]; stance: number[]; confidence: number[] };
+  }[];
+}
+
 export interface Proposition {
   proposition: number;
   name: string;
@@ -126,6 +236,7 @@ export interface Proposition {
 
 export interface Head extends RunRow {
   last_step: number;
+  comparison: string;
   propositions: Proposition[];
   unit: string;
   trail: boolean;
@@ -218,6 +329,7 @@ export interface AgentFacts {
   born: number;
   persona: { label: string; answer: string }[];
   persona_text: string;
+  survey_text: string;
   course: { step: number[]; proposition: string[]; stance: number[]; confidence: number[] };
   follows: number;
   followers: number;

@@ -1,9 +1,9 @@
 // The frame of every page: where one is, whether the run is going on, and the views of a run.
 import { lazy, Suspense, useEffect, type JSX } from "react";
 import { useAnswer, useLive, type Head } from "./api";
-import { count, words } from "./format";
+import { clock, count, words } from "./format";
 import { Answered, State, type ViewProperties } from "./parts";
-import { link, useRoute, type Route } from "./route";
+import { compared, link, useRoute, type Route } from "./route";
 import { toggleScheme, useScheme } from "./theme";
 import { Agents } from "./views/agents";
 import { Runs } from "./views/runs";
@@ -12,9 +12,11 @@ import { Runs } from "./views/runs";
 const overview = (): Promise<typeof import("./views/overview")> => import("./views/overview");
 const Agent = lazy(() => import("./views/agent").then((file) => ({ default: file.Agent })));
 const Compare = lazy(() => import("./views/compare").then((file) => ({ default: file.Compare })));
+const Comparison = lazy(() => import("./views/comparison").then((file) => ({ default: file.ComparisonView })));
 const Debate = lazy(() => import("./views/debate").then((file) => ({ default: file.Debate })));
 const Network = lazy(() => import("./views/network").then((file) => ({ default: file.NetworkView })));
 const Overview = lazy(() => overview().then((file) => ({ default: file.Overview })));
+const PersonInArms = lazy(() => import("./views/person").then((file) => ({ default: file.PersonInArms })));
 const Post = lazy(() => import("./views/post").then((file) => ({ default: file.Post })));
 const Posts = lazy(() => import("./views/posts").then((file) => ({ default: file.Posts })));
 
@@ -52,7 +54,7 @@ export function App(): JSX.Element {
       </header>
       <main id="main" tabIndex={-1}>
         <Suspense fallback={<p className="loading">Loading…</p>}>
-          {route.run && route.view !== "debate" ? <OneRun key={route.run} route={route} /> : <Many route={route} />}
+          {route.run && !OF_MANY.has(route.view) ? <OneRun key={route.run} route={route} /> : <Many route={route} />}
         </Suspense>
       </main>
     </>
@@ -65,7 +67,11 @@ function skip(event: { preventDefault: () => void }): void {
   document.getElementById("main")?.focus();
 }
 
+const OF_MANY = new Set(["debate", "comparison", "person"]);
+
 function Many({ route }: { route: Route }): JSX.Element {
+  if (route.view === "comparison") return <Comparison key={route.run} route={route} />;
+  if (route.view === "person" && route.id !== null) return <PersonInArms key={`${route.run} ${route.id}`} route={route} agent={route.id} />;
   if (route.view === "debate") return <Debate route={route} />;
   if (route.view === "compare") return <Compare route={route} />;
   return <Runs />;
@@ -95,7 +101,13 @@ function RunHead({ head, route }: { head: Head; route: Route }): JSX.Element {
   return (
     <div className="run-head">
       <nav className="crumbs" aria-label="Place">
-        <a href="#/runs">Runs</a> <span aria-hidden="true">/</span> <span className="run-id">{head.id}</span>
+        <a href="#/runs">Runs</a> <span aria-hidden="true">/</span>{" "}
+        {head.comparison && (
+          <>
+            <a href={compared(head.comparison)}>{head.comparison}</a> <span aria-hidden="true">/</span>{" "}
+          </>
+        )}
+        <span className="run-id">{head.comparison && head.id.startsWith(`${head.comparison}/`) ? head.id.slice(head.comparison.length + 1) : head.id}</span>
       </nav>
       <div className="facts" data-testid="facts">
         <strong>{head.scenario ?? ""}</strong>
@@ -107,6 +119,7 @@ function RunHead({ head, route }: { head: Head; route: Route }): JSX.Element {
         <State state={head.state} />
         <span data-testid="progress">
           step {head.last_step} of {head.steps}
+          {head.hours && ` (${clock(head.last_step, head.hours, head.steps ?? head.last_step)})`}
         </span>
       </div>
       {(head.problems ?? []).map((problem) => (

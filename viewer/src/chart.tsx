@@ -5,6 +5,7 @@ import { GridComponent, MarkLineComponent, TooltipComponent } from "echarts/comp
 import { init, use, type EChartsType } from "echarts/core";
 import { CanvasRenderer } from "echarts/renderers";
 import type { EChartsCoreOption } from "echarts/core";
+import { inDays } from "./format";
 import { type Colors } from "./theme";
 
 use([BarChart, LineChart, ScatterChart, GridComponent, MarkLineComponent, TooltipComponent, CanvasRenderer]);
@@ -95,4 +96,22 @@ export function markStep(step: number, colors: Colors): object {
     label: { show: false },
     data: [{ xAxis: step }],
   };
+}
+
+const TICKS = 7;
+const ROUND = [1, 2, 3, 4, 6, 7, 8, 12, 14, 21, 28];
+
+// An axis of steps that is labeled in hours or days where steps have a length.
+export function timeAxis(colors: Colors, hours: number | null | undefined, last: number): object {
+  if (!hours || last < 1) return { min: 0, max: Math.max(last, 1) };
+  const days = inDays(hours, last);
+  return unitAxis(colors, days ? "days" : "hours", last, (days ? 24 : 1) / hours);
+}
+
+// An axis to `last`, on which `each` is one hour or day; labels stand at round numbers of them.
+export function unitAxis(colors: Colors, unit: "days" | "hours", last: number, each: number): object {
+  const apart = each * (ROUND.find((times) => last / (times * each) <= TICKS) ?? Math.ceil(last / each / TICKS));
+  const label = (at: number): string => (unit === "days" ? `day ${Math.round(at / each)}` : `${Math.round(at / each)} h`);
+  const whole = Math.abs(last / apart - Math.round(last / apart)) < 1e-9;
+  return { min: 0, max: last, interval: apart, minInterval: 0, axisLabel: { color: colors.muted, fontSize: 12, formatter: label, showMaxLabel: whole, hideOverlap: true } };
 }

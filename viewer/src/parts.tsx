@@ -1,7 +1,7 @@
 // Small things that every view is made of.
 import { useEffect, useId, useState, type JSX, type ReactNode } from "react";
 import type { Answer, Head, Proposition, Wrong } from "./api";
-import { signed, words } from "./format";
+import { clock, estimate, signed, words } from "./format";
 import { change, withQuery, type Query, type Route } from "./route";
 import { stanceColor, useColors } from "./theme";
 
@@ -123,12 +123,13 @@ interface StepProperties {
   first?: number;
   wanted?: number | undefined;
   play?: boolean;
+  hours?: number | null | undefined;
 }
 
 const PLAY_PAUSE = 450;
 
 // The step that is shown. Without one in the address, the last: a page that is left open follows a running simulation.
-export function StepSlider({ value, last, first = 0, play = true }: StepProperties): JSX.Element {
+export function StepSlider({ value, last, first = 0, play = true, hours }: StepProperties): JSX.Element {
   const id = useId();
   const [playing, setPlaying] = useState(false);
   useEffect(() => {
@@ -165,7 +166,11 @@ export function StepSlider({ value, last, first = 0, play = true }: StepProperti
         }}
       />
       <output htmlFor={id}>
-        {value} <span className="muted">of {last}</span>
+        {value}{" "}
+        <span className="muted">
+          of {last}
+          {hours && ` · ${clock(value, hours, last)}`}
+        </span>
       </output>
     </div>
   );
@@ -237,4 +242,20 @@ export function State({ state }: { state: string }): JSX.Element {
   return <Tag kind={`state-${state}`}>{STATES[state] ?? state}</Tag>;
 }
 
-const STATES: Record<string, string> = { running: "● running", unopened: "on a server" };
+const STATES: Record<string, string> = { running: "● running", unopened: "on a server", unread: "reading" };
+
+// A mean or difference with its 95% interval below it.
+export function Estimate({ value, low, high, sign = false }: { value: number | null; low: number | null; high: number | null; sign?: boolean }): JSX.Element {
+  const [middle, ends] = estimate(value, low, high, sign);
+  return (
+    <span className="estimate">
+      {middle} {ends && <small className="muted">({ends})</small>}
+    </span>
+  );
+}
+
+const JUDGED: Record<string, string> = { better: "true", worse: "false" };
+
+export function Verdict({ of }: { of: string }): JSX.Element {
+  return <Tag kind={JUDGED[of] ?? "plain"}>{of}</Tag>;
+}

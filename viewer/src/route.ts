@@ -8,15 +8,20 @@ export interface Route {
   query: URLSearchParams;
 }
 
-export type Query = Record<string, string | number | null>;
+export type Query = Record<string, string | number | null | string[]>;
 
 export function parse(hash: string): Route {
   const [path = "", search = ""] = hash.replace(/^#\/?/, "").split("?", 2);
   const [first = "", run = "", view = "", id = ""] = path.split("/").map(decode);
   const query = new URLSearchParams(search);
   if (first === "debate") return { view: "debate", run, id: null, query };
+  if (first === "comparison") return { view: view || "comparison", run, id: numberOf(id), query };
   if (first !== "run") return { view: first || "runs", run: "", id: null, query };
-  return { view: view || "overview", run, id: /^\d{1,9}$/.test(id) ? Number(id) : null, query };
+  return { view: view || "overview", run, id: numberOf(id), query };
+}
+
+function numberOf(id: string): number | null {
+  return /^\d{1,9}$/.test(id) ? Number(id) : null;
 }
 
 function decode(part: string): string {
@@ -32,10 +37,15 @@ export function link(run: string, view: string, id: number | null = null, query:
   return withQuery(path, query);
 }
 
+export function compared(of: string, person: number | null = null, query: Query = {}): string {
+  return withQuery(`#/comparison/${encodeURIComponent(of)}${person === null ? "" : `/person/${person}`}`, query);
+}
+
 export function withQuery(path: string, query: Query): string {
   const parameters = new URLSearchParams();
   for (const [name, value] of Object.entries(query)) {
-    if (value !== null && value !== "") parameters.set(name, String(value));
+    if (Array.isArray(value)) value.forEach((each) => parameters.append(name, each));
+    else if (value !== null && value !== "") parameters.set(name, String(value));
   }
   const text = parameters.toString();
   return text ? `${path}?${text}` : path;

@@ -172,12 +172,12 @@ def title_of(run: Reads) -> str:
         return printable(str(setting(run, "scenario", default="a run")).rpartition("/")[2], 80)
 
 
-def effects(experiment: Experiment, primary: str, by_name: Mapping[str, str]) -> pl.DataFrame:
-    """Return :attr:`Answer.effects`; outcomes whose measure is not installed are left out."""
+def effects(experiment: Experiment, primary: str, by_name: Mapping[str, str], *, others: bool = True) -> pl.DataFrame:
+    """Return :attr:`Answer.effects`, or those on the primary outcome alone; not of measures that are not installed."""
     frame, short = experiment.outcomes, labels(experiment.arms)
     names = [name for name in frame.columns if name not in ("arm", "seed", primary) and is_outcome(name)]
     rows = []
-    for role, asked in (("primary", [primary]), ("secondary", names)):
+    for role, asked in (("primary", [primary]), ("secondary", names if others else [])):
         compared = paired(frame, experiment.baseline, asked)
         values = {(name, arm): both for name, arm, *both in beside_baseline(frame, experiment.baseline, asked)}
         for row in compared.filter(pl.col("arm") != experiment.baseline).drop_nans("difference").to_dicts():

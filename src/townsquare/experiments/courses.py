@@ -12,7 +12,7 @@ import polars as pl
 from townsquare.analysis.contract import columns
 from townsquare.analysis.courses import COURSES
 from townsquare.core.words import significant
-from townsquare.experiments.paired import t_interval
+from townsquare.experiments.paired import margin_of
 
 _BANDS = columns("arm:str") | COURSES | columns("low high seeds:int")
 _BARS = "▁▂▃▄▅▆▇█"
@@ -27,11 +27,20 @@ def bands(of_runs: pl.DataFrame) -> pl.DataFrame:
         ``arm``, the columns of a course, ``value`` (mean), ``low``, ``high`` (NaN with one seed), ``seeds``.
     """
     keys = ["arm", *(name for name in COURSES if name != "value")]
-    rows = [
-        (*key, *t_interval(part["value"].to_numpy())[:3], part.height)
-        for key, part in of_runs.drop_nans("value").group_by(keys, maintain_order=True)
-    ]
-    return pl.DataFrame(rows, schema=_BANDS, orient="row")
+    value = pl.col("value")
+    mean, spread = value.mean().alias("value"), value.std(ddof=1).fill_null(math.nan).alias("spread")
+    of_seeds = of_runs.drop_nans("value").group_by(keys, maintain_order=True).agg(mean, spread, pl.len().alias("seeds"))
+    margin = pl.Series("margin", margin_of(of_seeds["spread"].to_numpy(), of_seeds["seeds"].to_numpy()))
+    ends = of_seeds.with_columns((value - margin).alias("low"), (value + margin).alias("high"))
+    return ends.select(list(_BANDS)).cast(_BANDS)
+
+
+def differences(of_runs: pl.DataFrame, baseline: str) -> pl.DataFrame:
+    """Return the same of each other arm less the baseline, paired by seed: ``value`` is the mean difference."""
+    keys = ["seed", *(name for name in COURSES if name != "value")]
+    base = of_runs.filter(arm=baseline).select(*keys, pl.col("value").alias("base"))
+    others = of_runs.filter(pl.col("arm") != baseline).join(base, on=keys, maintain_order="left")
+    return bands(others.with_columns(pl.col("value") - pl.col("base")))
 
 
 def course_of(outcome: str, known: Sequence[str]) -> str:

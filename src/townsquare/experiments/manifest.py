@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import json
 import math
+import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass, field, replace
-from functools import lru_cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import polars as pl
 
 from townsquare.analysis.contract import CachedRun
-from townsquare.analysis.courses import courses
+from townsquare.analysis.courses import COURSES, courses
 from townsquare.core import schema
 from townsquare.core.arguments import checked
 from townsquare.core.cards import html_of, text_of
@@ -30,6 +30,10 @@ from townsquare.experiments.paired import paired
 from townsquare.record.run import Run
 
 FILE = "experiment.json"
+COURSES_FILE = "courses.parquet"
+"""Courses of the finished runs, made when they are first asked for."""
+_COURSES = 1
+"""Another number makes stored courses anew: raise it when what they hold changes."""
 FORMAT = 1
 WAITING, FINISHED, FAILED, STOPPED = "waiting", "finished", "failed", "stopped"
 
@@ -103,12 +107,6 @@ class RunResult(NamedTuple):
 
     content_hash: str
     outcomes: Mapping[str, float]
-
-
-@lru_cache(maxsize=1024)
-def _courses_of(folder: Path, content_hash: str) -> pl.DataFrame:
-    """Return the courses of a run, once for the terminal and the page; its hash says that it is the same run."""
-    return courses(CachedRun(Run.open(folder)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -200,10 +198,12 @@ class Experiment:
         if name == "outcomes":
             return self._keys().join(self.outcomes, on=["arm", "seed"], maintain_order="left")
         check_known("table", name, [*schema.TABLES, "outcomes"])
-        return self._over(lambda run: run.words(name))
+        return self._over(lambda run: Run.open(self.folder / run.folder).words(name))
 
     def courses(self) -> pl.DataFrame:
         """Return how reach, labels and stances went over time, in every finished run.
+
+        They are kept in ``courses.parquet``, which may be deleted: the terminal, the page and the viewer read it.
 
         Returns
         -------
@@ -211,7 +211,26 @@ class Experiment:
             ``arm``, ``seed``, a column for each varied setting, and the columns of
             :func:`townsquare.analysis.courses.courses`.
         """
-        return self._over(lambda run: _courses_of(run.folder or self.folder, run.content_hash))
+        known = self._known_courses()
+        hashes = {run.folder: f"{_COURSES}:{run.content_hash}" for run in self.finished}
+        new = [folder for folder, content in hashes.items() if content not in known]
+        known |= {hashes[folder]: courses(CachedRun(Run.open(self.folder / folder))) for folder in new}
+        if new:
+            named = [known[content].with_columns(pl.lit(content).alias("run")) for content in set(hashes.values())]
+            with suppress(OSError):  # a folder that cannot be written
+                _write_parquet(pl.concat(named), self.folder / COURSES_FILE)
+        return self._over(lambda run: known[hashes[run.folder]])
+
+    def _known_courses(self) -> dict[str, pl.DataFrame]:
+        """Return the courses of runs that are in the file, by content hash; none where it is damaged."""
+        schema = {**COURSES, "run": pl.String}
+        try:
+            stored = pl.read_parquet(self.folder / COURSES_FILE)
+        except (OSError, pl.exceptions.PolarsError):
+            return {}
+        if dict(stored.schema) != schema:
+            return {}
+        return {str(run): part.drop("run") for (run,), part in stored.group_by("run", maintain_order=True)}
 
     def _keys(self) -> pl.DataFrame:
         """Return ``arm``, ``seed`` and the varied settings of each finished run; lists and mappings as JSON."""
@@ -225,10 +244,10 @@ class Experiment:
                 rows = [row | ({key: shown(row[key])} if row.get(key) is not None else {}) for row in rows]
         return pl.DataFrame(rows, schema=columns)
 
-    def _over(self, frame_of: Callable[[Run], pl.DataFrame]) -> pl.DataFrame:
+    def _over(self, frame_of: Callable[[ArmRun], pl.DataFrame]) -> pl.DataFrame:
         keys, parts = self._keys(), []
         for row, run in enumerate(self.finished):
-            frame = frame_of(Run.open(self.folder / run.folder))
+            frame = frame_of(run)
             own = keys[row].rename({key: f"setting {key}" for key in keys.columns if key in frame.columns})
             parts.append(own.join(frame, how="cross"))
         return pl.concat(parts, how="vertical_relaxed") if parts else keys
@@ -305,3 +324,12 @@ def manifest_values(folder: Path, file: str, kind: str) -> Iterator[dict[str, An
         yield values
     except (ValueError, KeyError, TypeError, AttributeError) as error:
         raise RecordError(str(path), got=f"a damaged file ({error})", do="repeat the command") from None
+
+
+def _write_parquet(frame: pl.DataFrame, path: Path) -> None:
+    draft = path.with_suffix(f".{os.getpid()}.part")
+    try:
+        frame.write_parquet(draft)
+        draft.replace(path)
+    finally:
+        draft.unlink(missing_ok=True)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -147,9 +148,28 @@ def t_interval(differences: npt.NDArray[np.float64]) -> tuple[float, float, floa
     mean = float(np.mean(differences))
     if n == 1:
         return mean, math.nan, math.nan, math.nan, ONE_SEED
-    error = float(np.std(differences, ddof=1)) / math.sqrt(n)
+    spread = np.std(differences, ddof=1, keepdims=True)
+    error = float(spread[0]) / math.sqrt(n)
     if error == 0.0:
         return mean, mean, mean, 1.0 if mean == 0.0 else math.nan, SAME
-    margin = float(special.stdtrit(n - 1, 0.5 + LEVEL / 2)) * error
+    margin = float(margin_of(spread, np.array([n]))[0])
     p = 2.0 * float(special.stdtr(n - 1, -abs(mean) / error))
     return mean, mean - margin, mean + margin, p, ""
+
+
+def margin_of(spread: npt.NDArray[np.float64], n: npt.NDArray[np.integer[Any]]) -> npt.NDArray[np.float64]:
+    """Return half the width of the 95% t interval of a mean; NaN for a single value.
+
+    Parameters
+    ----------
+    spread : (k,) float64
+        Standard deviations with ``n - 1``.
+    n : (k,) int
+        Numbers of values, at least 1.
+
+    >>> [round(float(half), 3) for half in margin_of(np.array([1.0, math.nan]), np.array([10, 1]))]
+    [0.715, nan]
+    """
+    freedom = np.maximum(n - 1, 1)
+    half = special.stdtrit(freedom, 0.5 + LEVEL / 2) * spread / np.sqrt(n)
+    return np.where(n > 1, half, math.nan)

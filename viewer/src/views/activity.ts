@@ -1,13 +1,19 @@
 // Options of the charts of what happened: engagement, moderation, who took part.
 import type { EChartsCoreOption } from "echarts/core";
 import type { Activity } from "../api";
-import { axes, markStep, tooltip } from "../chart";
-import { plain } from "../format";
+import { axes, markStep, timeAxis, tooltip } from "../chart";
+import { moment, plain } from "../format";
 import type { Colors } from "../theme";
 
 type Point = [number, number | null];
 
-export function engagementOption(activity: Activity, step: number, colors: Colors): EChartsCoreOption {
+export interface Time {
+  step: number;
+  last: number;
+  hours: number | null | undefined;
+}
+
+export function engagementOption(activity: Activity, { step, last, hours }: Time, colors: Colors): EChartsCoreOption {
   const of = (veracity: string): Point[] =>
     activity.engagement.step.flatMap((value, row) =>
       activity.engagement.veracity[row] === veracity ? [[value, activity.engagement.per_post[row] ?? null] as Point] : [],
@@ -23,7 +29,7 @@ export function engagementOption(activity: Activity, step: number, colors: Color
     ...(veracity === "true" ? { markLine: markStep(step, colors) } : {}),
   });
   return {
-    ...axes(colors),
+    ...axes(colors, timeAxis(colors, hours, last)),
     grid: { left: 8, right: 64, top: 12, bottom: 8, outerBoundsMode: "same", outerBoundsContain: "axisLabel" },
     tooltip: tooltip(colors, { trigger: "axis", valueFormatter: (value: number) => plain(value, 1) }),
     series: [line("true", "true", colors.pro, "solid"), line("false", "false", colors.con, "dashed")],
@@ -33,7 +39,7 @@ export function engagementOption(activity: Activity, step: number, colors: Color
 const ROWS = ["injected", "verdict true", "verdict false", "verdict unverified", "note shown", "note withdrawn", "taken down"];
 const SHAPES: Record<string, string> = { true: "circle", false: "triangle", unknown: "rect" };
 
-export function eventsOption(activity: Activity, step: number, last: number, colors: Colors): EChartsCoreOption {
+export function eventsOption(activity: Activity, { step, last, hours }: Time, colors: Colors): EChartsCoreOption {
   const { events } = activity;
   const known = ROWS.filter((row) => events.event.includes(row));
   const others = [...new Set(events.event)].filter((event) => !ROWS.includes(event));
@@ -54,15 +60,15 @@ export function eventsOption(activity: Activity, step: number, last: number, col
     ...(nth === 0 ? { markLine: markStep(step, colors) } : {}),
   }));
   const describe = (picked: { value: [number, string, number]; seriesName: string }): string =>
-    `step ${picked.value[0]}, ${picked.value[1]}\n${picked.value[2]} posts (${picked.seriesName})`;
+    `${moment(picked.value[0], hours, last)}, ${picked.value[1]}\n${picked.value[2]} posts (${picked.seriesName})`;
   return {
-    ...axes(colors, { min: 0, max: last }, { type: "category", data: rows, axisTick: { show: false }, splitLine: { show: true, lineStyle: { color: colors.line, opacity: 0.6 } } }),
+    ...axes(colors, timeAxis(colors, hours, last), { type: "category", data: rows, axisTick: { show: false }, splitLine: { show: true, lineStyle: { color: colors.line, opacity: 0.6 } } }),
     tooltip: tooltip(colors, { trigger: "item", formatter: describe }),
     series,
   };
 }
 
-export function participationOption(activity: Activity, step: number, colors: Colors): EChartsCoreOption {
+export function participationOption(activity: Activity, { step, last, hours }: Time, colors: Colors): EChartsCoreOption {
   const { participation } = activity;
   const refused = participation.step.map((_, row) => {
     const tried = (participation.accepted[row] ?? 0) + (participation.refused[row] ?? 0);
@@ -78,7 +84,7 @@ export function participationOption(activity: Activity, step: number, colors: Co
     endLabel: { show: true, formatter: "{a}", color },
   });
   return {
-    ...axes(colors, {}, { min: 0, max: 1, axisLabel: { formatter: (value: number) => `${value * 100} %`, color: colors.muted } }),
+    ...axes(colors, timeAxis(colors, hours, last), { min: 0, max: 1, axisLabel: { formatter: (value: number) => `${value * 100} %`, color: colors.muted } }),
     grid: { left: 8, right: 72, top: 12, bottom: 8, outerBoundsMode: "same", outerBoundsContain: "axisLabel" },
     tooltip: tooltip(colors, { trigger: "axis", valueFormatter: (value: number) => `${plain(value * 100, 1)} %` }),
     series: [

@@ -2,10 +2,10 @@
 import { useEffect, useMemo, type JSX } from "react";
 import type { EChartsCoreOption } from "echarts/core";
 import { useAnswer, type Act, type AgentFacts, type Exposure, type InStep, type Memory } from "../api";
-import { axes, Chart, markStep, tooltip } from "../chart";
-import { count, digitsFor, plain, signed, words } from "../format";
+import { axes, Chart, markStep, timeAxis, tooltip } from "../chart";
+import { count, digitsFor, moment, plain, signed, words } from "../format";
 import { Answered, PropositionChoice, Section, StepSlider, Tag, stepOf, type ViewProperties } from "../parts";
-import { change, link } from "../route";
+import { change, compared, link } from "../route";
 import { useColors, type Colors } from "../theme";
 import { RecordsSection } from "./records";
 import { WaterfallView } from "./waterfall";
@@ -30,6 +30,9 @@ export function Agent({ head, route, fresh, id }: ViewProperties & { id: number 
                 {facts.kind}, joined in step {facts.born}; follows {count(facts.follows)}, followed by {count(facts.followers)}
               </span>
               <a href={link(head.id, "network", null, { agent: id, p, step: route.query.get("step") })}>in the network</a>
+              {head.comparison && facts.kind === "person" && (
+                <a href={compared(head.comparison, id, { seed: head.seed ?? null, p, step: route.query.get("step") })}>in every arm</a>
+              )}
             </div>
             {facts.kind === "person" ? (
               <Person head={head} facts={facts} step={step} first={first} proposition={proposition} fresh={fresh} />
@@ -63,30 +66,30 @@ function Person({ head, facts, step, first, proposition, fresh }: PersonProperti
     <>
       <div className="controls">
         <PropositionChoice of={head.propositions} value={proposition} />
-        <StepSlider value={step} last={head.last_step} first={first} />
+        <StepSlider value={step} last={head.last_step} first={first} hours={head.hours} />
       </div>
       <div className="cards">
         <Section title="Stance and confidence over time" csv={{ name: "beliefs", query: { run, agent } }} note="Solid: stance (−1 to +1). Dashed: confidence (0 to 1). Click to choose a step.">
-          <Course facts={facts} proposition={proposition} step={step} first={first} last={head.last_step} />
+          <Course facts={facts} proposition={proposition} step={step} first={first} last={head.last_step} hours={head.hours} />
         </Section>
         <Section title="Persona" csv={{ name: "persona", query: { run, agent } }}>
           <Persona facts={facts} />
         </Section>
         {head.trail && moves && (
-          <Section title={`What moved this belief in step ${step}`} wide csv={{ name: "why", query: { ...where } }}>
+          <Section title={`What moved this belief in ${moment(step, head.hours, head.last_step)}`} wide csv={{ name: "why", query: { ...where } }}>
             <WaterfallView {...where} />
           </Section>
         )}
         {!head.trail && <p className="warn">This run was recorded without a trail, so the causes of belief changes are unknown.</p>}
         {facts.records && <RecordsSection {...where} />}
-        <Section title={`Actions in step ${step}`} csv={{ name: "actions", query }}>
+        <Section title={`Actions in ${moment(step, head.hours, head.last_step)}`} csv={{ name: "actions", query }}>
           <Answered of={shown}>{(data) => <Actions acts={data.actions} run={run} />}</Answered>
         </Section>
-        <Section title={`Feed in step ${step}`} csv={{ name: "exposures", query }}>
+        <Section title={`Feed in ${moment(step, head.hours, head.last_step)}`} csv={{ name: "exposures", query }}>
           <Answered of={shown}>{(data) => <Feed rows={data.exposures} run={run} />}</Answered>
         </Section>
         {head.memories && (
-          <Section title={`Memories after step ${step}`} wide csv={{ name: "memories", query }} note="Most relevant first: importance times decay.">
+          <Section title={`Memories after ${moment(step, head.hours, head.last_step)}`} wide csv={{ name: "memories", query }} note="Most relevant first: importance times decay.">
             <Answered of={shown}>{(data) => <Memories rows={data.memories} run={run} />}</Answered>
           </Section>
         )}
@@ -101,13 +104,14 @@ interface CourseProperties {
   step: number;
   first: number;
   last: number;
+  hours: number | null | undefined;
 }
 
-function Course({ facts, proposition, step, first, last }: CourseProperties): JSX.Element {
+function Course({ facts, proposition, step, first, last, hours }: CourseProperties): JSX.Element {
   const colors = useColors();
-  const option = useMemo(() => courseOption(facts, proposition, step, colors), [facts, proposition, step, colors]);
+  const option = useMemo(() => courseOption(facts, proposition, step, hours, colors), [facts, proposition, step, hours, colors]);
   const chooseStep = (x: number): void => change({ step: Math.min(Math.max(Math.round(x), first), last) });
-  const moves = useMemo(() => movesOption(facts, proposition, step, colors), [facts, proposition, step, colors]);
+  const moves = useMemo(() => movesOption(facts, proposition, step, hours, colors), [facts, proposition, step, hours, colors]);
   return (
     <>
       <Chart name="agent-course" label="Stance and confidence of this agent over time" option={option} height={210} onPlace={chooseStep} />
@@ -117,7 +121,7 @@ function Course({ facts, proposition, step, first, last }: CourseProperties): JS
   );
 }
 
-function movesOption(facts: AgentFacts, proposition: string, step: number, colors: Colors): EChartsCoreOption {
+function movesOption(facts: AgentFacts, proposition: string, step: number, hours: number | null | undefined, colors: Colors): EChartsCoreOption {
   const rows = facts.course.proposition.flatMap((name, row) => (name === proposition ? [row] : []));
   const data = rows.slice(1).map((row, nth) => {
     const change = (facts.course.stance[row] ?? 0) - (facts.course.stance[rows[nth] ?? 0] ?? 0);
@@ -127,13 +131,13 @@ function movesOption(facts: AgentFacts, proposition: string, step: number, color
   const most = Math.max(...data.map((known) => Math.abs(known.value[1] ?? 0)), 1e-6);
   const label = { color: colors.muted, formatter: (value: number) => signed(value, digitsFor(most) - 1) };
   return {
-    ...axes(colors, { max: Math.max(...facts.course.step, 1), min: 0 }, { splitNumber: 2, axisLabel: label }),
+    ...axes(colors, timeAxis(colors, hours, Math.max(...facts.course.step, 1)), { splitNumber: 2, axisLabel: label }),
     tooltip: tooltip(colors, { trigger: "axis", valueFormatter: (value: number) => signed(value, 5) }),
     series: [{ name: "change", type: "bar", data, barMaxWidth: 16 }],
   };
 }
 
-function courseOption(facts: AgentFacts, proposition: string, step: number, colors: Colors): EChartsCoreOption {
+function courseOption(facts: AgentFacts, proposition: string, step: number, hours: number | null | undefined, colors: Colors): EChartsCoreOption {
   const rows = facts.course.proposition.flatMap((name, row) => (name === proposition ? [row] : []));
   const line = (name: "stance" | "confidence", color: string, type: string): object => ({
     name,
@@ -145,17 +149,25 @@ function courseOption(facts: AgentFacts, proposition: string, step: number, colo
     itemStyle: { color },
   });
   return {
-    ...axes(colors, { max: Math.max(...facts.course.step, 1) }, { min: -1, max: 1, interval: 0.5, axisLabel: { color: colors.muted } }),
+    ...axes(colors, timeAxis(colors, hours, Math.max(...facts.course.step, 1)), { min: -1, max: 1, interval: 0.5, axisLabel: { color: colors.muted } }),
     tooltip: tooltip(colors, { trigger: "axis", valueFormatter: (value: number) => signed(value, 4) }),
     series: [{ ...line("stance", colors.accent, "solid"), markLine: markStep(step, colors) }, line("confidence", colors.muted, "dashed")],
   };
 }
 
 function Persona({ facts }: { facts: AgentFacts }): JSX.Element {
-  if (!facts.persona.length && !facts.persona_text) return <p className="muted">No persona was recorded.</p>;
+  if (!facts.persona.length && !facts.persona_text && !facts.survey_text) return <p className="muted">No persona was recorded.</p>;
   return (
     <>
       {facts.persona_text && <p className="quote written persona-text">{facts.persona_text}</p>}
+      {facts.survey_text && (
+        <>
+          <p className="quote written persona-text" data-testid="survey-text">
+            {facts.survey_text}
+          </p>
+          <p className="note">The text is from the file of the population. Nothing in this run reads it; only a policy that asks a language model would.</p>
+        </>
+      )}
       <dl className="persona" data-testid="persona">
         {facts.persona.map((trait) => (
           <div key={trait.label}>
@@ -191,7 +203,7 @@ function Memories({ rows, run }: { rows: Memory[]; run: string }): JSX.Element {
 // By the code of a rating; nothing for an action that rates nothing.
 const RATINGS: Record<number, string> = { 0: "not helpful: ", 1: "helpful: ", 2: "somewhat helpful: " };
 
-function Actions({ acts, run }: { acts: Act[]; run: string }): JSX.Element {
+export function Actions({ acts, run }: { acts: Act[]; run: string }): JSX.Element {
   if (!acts.length) return <p className="muted">No action: the agent did nothing or was not online.</p>;
   return (
     <ul className="posts feed" data-testid="actions">
@@ -221,7 +233,7 @@ function Actions({ acts, run }: { acts: Act[]; run: string }): JSX.Element {
   );
 }
 
-function Feed({ rows, run }: { rows: Exposure[]; run: string }): JSX.Element {
+export function Feed({ rows, run }: { rows: Exposure[]; run: string }): JSX.Element {
   if (!rows.length) return <p className="muted">No feed: the agent was not online, or there were no posts.</p>;
   return (
     <ol className="posts feed" data-testid="feed">

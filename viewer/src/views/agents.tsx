@@ -1,9 +1,9 @@
 // All persons, those that moved most first.
-import { useEffect, type JSX } from "react";
+import { useEffect, useId, type JSX } from "react";
 import { useAnswer, type AgentRow, type Page } from "../api";
-import { count, signed } from "../format";
+import { count, signed, words } from "../format";
 import { Answered, Choice, Find, Pager, PropositionChoice, Section, Stance, type ViewProperties } from "../parts";
-import { link } from "../route";
+import { change, link } from "../route";
 
 const ORDERS: [string, string][] = [
   ["change", "largest change"],
@@ -17,6 +17,7 @@ export function Agents({ head, route, fresh }: ViewProperties): JSX.Element {
   const { query } = route;
   const p = query.get("p") ?? "";
   const asked = { run: head.id, proposition: p, sort: query.get("sort") ?? "change", find: query.get("find") ?? "", from: query.get("from") };
+  const traits = useAnswer<{ traits: Trait[] }>("/api/traits", { run: head.id }, fresh);
   const page = useAnswer<Page<AgentRow>>("/api/agents", asked, fresh);
   useEffect(() => {
     document.title = `Agents · ${head.id} · Townsquare`;
@@ -26,7 +27,8 @@ export function Agents({ head, route, fresh }: ViewProperties): JSX.Element {
       <div className="controls">
         <PropositionChoice of={head.propositions} value={p} />
         <Choice label="Order" name="sort" value={asked.sort} of={ORDERS} />
-        <Find label="Find by number or name" value={asked.find} />
+        <Find label="Find by number, name or trait: answer" value={asked.find} />
+        {traits.data !== null && traits.data.traits.length > 0 && <TraitChoice traits={traits.data.traits} find={asked.find} />}
       </div>
       <Section title="Agents" wide csv={{ name: "agents", query: { ...asked, from: null } }}>
         <Answered of={page}>
@@ -41,6 +43,46 @@ export function Agents({ head, route, fresh }: ViewProperties): JSX.Element {
       </Section>
     </>
   );
+}
+
+interface Trait {
+  trait: string;
+  answers: { answer: string; persons: number }[];
+}
+
+// A trait and an answer, as `trait: answer` in the field beside it.
+function TraitChoice({ traits, find }: { traits: Trait[]; find: string }): JSX.Element {
+  const [trait = "", answer = ""] = find.includes(":") ? find.split(/:(.*)/s, 2).map((part) => part.trim().toLowerCase()) : [];
+  const chosen = traits.find((known) => known.trait.toLowerCase() === trait);
+  const set = (name: string, value: string | undefined): void => change({ find: name ? `${name}: ${value ?? ""}` : null, from: null });
+  const given = chosen?.answers.find((one) => one.answer.toLowerCase() === answer)?.answer ?? "";
+  return (
+    <>
+      <Pick label="Trait" value={chosen?.trait ?? ""} of={[["", "any"], ...traits.map((known): [string, string] => [known.trait, words(known.trait)])]} onPick={(name) => set(name, traits.find((known) => known.trait === name)?.answers[0]?.answer)} />
+      {chosen && <Pick label="Answer" value={given} of={answersOf(chosen, given)} onPick={(value) => set(chosen.trait, value)} />}
+    </>
+  );
+}
+
+function Pick({ label, value, of, onPick }: { label: string; value: string; of: [string, string][]; onPick: (value: string) => void }): JSX.Element {
+  const id = useId();
+  return (
+    <div className="choice">
+      <label htmlFor={id}>{label}</label>
+      <select id={id} value={value} onChange={(event) => onPick(event.target.value)}>
+        {of.map(([key, text]) => (
+          <option key={key} value={key}>
+            {text}
+          </option>
+        ))}
+      </select>
+    </div>
+  );
+}
+
+function answersOf(trait: Trait, given: string): [string, string][] {
+  const known = trait.answers.map((one): [string, string] => [one.answer, `${one.answer} (${count(one.persons)})`]);
+  return given ? known : [["", "as typed"], ...known];
 }
 
 function Table({ rows, run, p }: { rows: AgentRow[]; run: string; p: string }): JSX.Element {

@@ -1,12 +1,12 @@
 // The run at a glance: how stances moved, where they stand at a step, engagement, moderation, who took part.
 import { useEffect, useMemo, type JSX } from "react";
-import { useAnswer, type Activity, type Beliefs } from "../api";
+import { useAnswer, type Activity, type Beliefs, type Head } from "../api";
 import { Chart } from "../chart";
-import { count, percent, signed, words } from "../format";
-import { Answered, Csv, isOn, PropositionChoice, Section, StepSlider, stepOf, Toggle, type ViewProperties } from "../parts";
+import { count, moment, percent, signed, words } from "../format";
+import { Answered, isOn, PropositionChoice, Section, StepSlider, stepOf, Toggle, type ViewProperties } from "../parts";
 import { change, link } from "../route";
 import { useColors } from "../theme";
-import { engagementOption, eventsOption, participationOption } from "./activity";
+import { engagementOption, eventsOption, participationOption, type Time } from "./activity";
 import { distribution, rowsOf, trajectories } from "./stances";
 
 export function Overview({ head, route, fresh }: ViewProperties): JSX.Element {
@@ -23,20 +23,20 @@ export function Overview({ head, route, fresh }: ViewProperties): JSX.Element {
     <>
       <div className="controls">
         <PropositionChoice of={head.propositions} value={name} />
-        <StepSlider value={step} last={head.last_step} />
+        <StepSlider value={step} last={head.last_step} hours={head.hours} />
       </div>
       <Answered of={beliefs}>
-        {(data) => <StanceCards run={head.id} beliefs={data} proposition={proposition} step={step} query={{ p: name, step: route.query.get("step") }} bands={isOn(route.query, "bands", true)} lines={isOn(route.query, "lines", true)} />}
+        {(data) => <StanceCards head={head} beliefs={data} proposition={proposition} step={step} query={{ p: name, step: route.query.get("step") }} bands={isOn(route.query, "bands", true)} lines={isOn(route.query, "lines", true)} />}
       </Answered>
       <Answered of={activity}>
-        {(data) => <ActivityCards run={head.id} activity={data} step={step} last={head.last_step} />}
+        {(data) => <ActivityCards run={head.id} activity={data} time={{ step, last: head.last_step, hours: head.hours }} />}
       </Answered>
     </>
   );
 }
 
 interface StanceProperties {
-  run: string;
+  head: Head;
   beliefs: Beliefs;
   proposition: number;
   step: number;
@@ -45,47 +45,50 @@ interface StanceProperties {
   lines: boolean;
 }
 
-function StanceCards({ run, beliefs, proposition, step, query, bands, lines }: StanceProperties): JSX.Element {
+function StanceCards({ head, beliefs, proposition, step, query, bands, lines }: StanceProperties): JSX.Element {
   const colors = useColors();
-  const course = useMemo(() => trajectories(beliefs, proposition, colors, { bands, lines, step }), [beliefs, proposition, colors, bands, lines, step]);
+  const { id: run, hours, last_step: last } = head;
+  const course = useMemo(() => trajectories(beliefs, proposition, colors, { bands, lines, step, hours }), [beliefs, proposition, colors, bands, lines, step, hours]);
   const bars = useMemo(() => distribution(beliefs, proposition, step, colors), [beliefs, proposition, step, colors]);
   const row = rowsOf(beliefs, proposition).find((entry) => beliefs.course.step[entry] === step);
   const moved = beliefs.change[proposition];
+  const now = `at ${moment(step, hours, last)}`;
+  const whole = `from the start to ${moment(last, hours, last)}`;
   const pick = (series: string): void => {
     if (series.startsWith("agent-")) location.hash = link(run, "agent", Number(series.slice(6)), query);
   };
   return (
     <>
       <div className="figures">
-        <Figure name="Agents" value={count(row === undefined ? null : beliefs.course.agents[row])} />
-        <Figure name="Mean stance" value={signed(row === undefined ? null : beliefs.course.mean[row])} />
-        <Figure name="Standard deviation" value={row === undefined ? "–" : (beliefs.course.sd[row] ?? 0).toFixed(3)} />
-        <Figure name="Mean shift per person" value={signed(moved?.shift)} />
-        <Figure name="Share that changed sides" value={percent(moved?.changed_side, 1)} />
-        <Figure name="Final SD ÷ initial SD" value={percent(moved?.spread_kept)} />
+        <Figure name="Agents" when={now} value={count(row === undefined ? null : beliefs.course.agents[row])} />
+        <Figure name="Mean stance" when={now} value={signed(row === undefined ? null : beliefs.course.mean[row])} />
+        <Figure name="Standard deviation of stances" when={now} value={row === undefined ? "–" : (beliefs.course.sd[row] ?? 0).toFixed(3)} />
+        <Figure name="Mean shift per person" when={whole} value={signed(moved?.shift)} />
+        <Figure name="Persons who changed sides" when={whole} value={percent(moved?.changed_side, 1)} />
+        <Figure name="Final ÷ initial standard deviation" when={whole} value={percent(moved?.spread_kept)} />
       </div>
       <div className="cards">
-        <Section title="Stance over time" csv={{ name: "course", query: { run } }} note="Mean with the middle 50% and 90% of agents. Thin lines: individual agents, spread evenly over initial stances. Click a line to open the agent.">
+        <Section title="Stance over time" csv={{ name: "course", query: { run } }} note="Stance from −1 (against) to +1 (for): mean with the middle 50% and 90% of agents. Thin lines: individual agents, spread evenly over initial stances. Click a line to open the agent.">
           <div className="toggles">
             <Toggle name="bands" label="bands" value={bands} usual={true} />
             <Toggle name="lines" label="individual agents" value={lines} usual={true} />
-            <Csv name="lines" query={{ run }} title="Individual agents" />
           </div>
           <Chart name="trajectories" label="Stance over time: mean, bands and individual agents" option={course} height={300} onPick={(picked) => pick(picked.series)} />
         </Section>
-        <Section title={`Distribution of stances at step ${step}`} csv={{ name: "distribution", query: { run } }} note="Number of agents by stance, from −1 (against) to +1 (for). Dashed: initial distribution.">
-          <Chart name="distribution" label={`Number of agents by stance at step ${step}`} option={bars} height={329} />
+        <Section title={`Distribution of stances ${now}`} csv={{ name: "distribution", query: { run } }} note="Number of agents by stance, from −1 (against) to +1 (for). Outline: initial distribution.">
+          <Chart name="distribution" label={`Number of agents by stance ${now}`} option={bars} height={329} />
         </Section>
       </div>
     </>
   );
 }
 
-function Figure({ name, value }: { name: string; value: string }): JSX.Element {
+function Figure({ name, when, value }: { name: string; when: string; value: string }): JSX.Element {
   return (
     <div className="figure">
       <span className="figure-value">{value}</span>
       <span className="figure-name">{name}</span>
+      <span className="figure-when">{when}</span>
     </div>
   );
 }
@@ -93,15 +96,15 @@ function Figure({ name, value }: { name: string; value: string }): JSX.Element {
 interface ActivityProperties {
   run: string;
   activity: Activity;
-  step: number;
-  last: number;
+  time: Time;
 }
 
-function ActivityCards({ run, activity, step, last }: ActivityProperties): JSX.Element {
+function ActivityCards({ run, activity, time }: ActivityProperties): JSX.Element {
   const colors = useColors();
-  const engaged = useMemo(() => engagementOption(activity, step, colors), [activity, step, colors]);
-  const events = useMemo(() => eventsOption(activity, step, last, colors), [activity, step, last, colors]);
-  const taking = useMemo(() => participationOption(activity, step, colors), [activity, step, colors]);
+  const { step, last, hours } = time;
+  const engaged = useMemo(() => engagementOption(activity, { step, last, hours }, colors), [activity, step, last, hours, colors]);
+  const events = useMemo(() => eventsOption(activity, { step, last, hours }, colors), [activity, step, last, hours, colors]);
+  const taking = useMemo(() => participationOption(activity, { step, last, hours }, colors), [activity, step, last, hours, colors]);
   const csv = (name: string): { name: string; query: { run: string } } => ({ name, query: { run } });
   const reasons = activity.refusals.map((entry) => `${count(entry.actions)} ${words(entry.reason)}`).join(", ");
   return (
@@ -112,7 +115,7 @@ function ActivityCards({ run, activity, step, last }: ActivityProperties): JSX.E
       <Section title="Moderation" csv={csv("moderation")} note="Circles: true posts; triangles: false; squares: unknown veracity. Area grows with the number of posts.">
         <Chart name="events" label="Moderation events by step" option={events} onPlace={(x) => change({ step: within(x, last) })} />
       </Section>
-      <Section title="Participation" csv={csv("participation")} note={reasons ? `Rejected actions: ${reasons}.` : "No action was rejected."}>
+      <Section title="Participation" csv={csv("participation")} note={`Lurkers: share of persons online who do nothing but read. ${reasons ? `Rejected actions, all steps together: ${reasons}.` : "No action was rejected."}`}>
         <Chart name="participation" label="Share of lurkers and of rejected actions over time" option={taking} onPlace={(x) => change({ step: within(x, last) })} />
       </Section>
     </div>

@@ -1,8 +1,8 @@
 // Options of the charts of stances, shared by the overview and by runs side by side.
 import type { EChartsCoreOption } from "echarts/core";
 import type { Beliefs } from "../api";
-import { axes, markStep, tooltip } from "../chart";
-import { signed } from "../format";
+import { axes, markStep, timeAxis, tooltip } from "../chart";
+import { moment, signed } from "../format";
 import { stanceColor, type Colors } from "../theme";
 
 type Point = [number, number];
@@ -15,6 +15,7 @@ interface Shown {
   bands: boolean;
   lines: boolean;
   step: number;
+  hours: number | null | undefined;
 }
 
 export function trajectories(beliefs: Beliefs, proposition: number, colors: Colors, shown: Shown): EChartsCoreOption {
@@ -39,8 +40,8 @@ export function trajectories(beliefs: Beliefs, proposition: number, colors: Colo
   });
   const last = beliefs.course.step[rows.at(-1) ?? 0] ?? 0;
   return {
-    ...axes(colors, { max: last, min: 0 }, { min: -1, max: 1, interval: 0.5, axisLabel: { formatter: side, color: colors.muted } }),
-    tooltip: tooltip(colors, { trigger: "axis", formatter: (picked: unknown) => describe(picked, beliefs, rows) }),
+    ...axes(colors, timeAxis(colors, shown.hours, last), { min: -1, max: 1, interval: 0.5, axisLabel: { formatter: side, color: colors.muted } }),
+    tooltip: tooltip(colors, { trigger: "axis", formatter: (picked: unknown) => describe(picked, beliefs, rows, shown.hours) }),
     series,
   };
 }
@@ -93,14 +94,14 @@ function singles(beliefs: Beliefs, proposition: number, colors: Colors): object[
   }));
 }
 
-function describe(picked: unknown, beliefs: Beliefs, rows: number[]): string {
+function describe(picked: unknown, beliefs: Beliefs, rows: number[], hours: number | null | undefined): string {
   const first = Array.isArray(picked) ? (picked[0] as { value?: Point }) : null;
   const step = first?.value?.[0];
   const row = rows.find((row) => beliefs.course.step[row] === step);
   if (row === undefined) return "";
   const { mean, q05, q25, q75, q95, agents } = beliefs.course;
   return [
-    `step ${step}: ${agents[row]} agents`,
+    `${moment(step ?? 0, hours, beliefs.course.step[rows.at(-1) ?? 0] ?? 0)}: ${agents[row]} agents`,
     `mean ${signed(mean[row] ?? null)}`,
     `middle 50% ${signed(q25[row])} to ${signed(q75[row])}`,
     `middle 90% ${signed(q05[row])} to ${signed(q95[row])}`,
@@ -128,14 +129,20 @@ export function distribution(beliefs: Beliefs, proposition: number, step: number
       {
         name: "start",
         type: "line",
-        step: "middle",
-        data: [[-1, 0], [-1, start[0] ?? 0], ...points(start), [1, start[n - 1] ?? 0], [1, 0]], // with its outer edges
+        data: outline(start),
+        clip: false, // its outer edges lie on those of the plot
         showSymbol: false,
-        lineStyle: { color: colors.ink, width: 1.2, type: "dashed", opacity: 0.7 },
+        lineStyle: { color: colors.ink, width: 1.3, opacity: 0.75 },
         itemStyle: { color: colors.ink },
       },
     ],
   };
+}
+
+// Around all bins from edge to edge, closed at both ends of the scale.
+function outline(values: number[]): Point[] {
+  const edge = (bin: number): number => -1 + (2 * bin) / values.length;
+  return [[-1, 0], ...values.flatMap((value, bin): Point[] => [[edge(bin), value], [edge(bin + 1), value]]), [1, 0]];
 }
 
 function binText(picked: unknown, now: number[], start: number[]): string {

@@ -48,7 +48,7 @@ def comparison_page(comparison: Comparison) -> Page:
     return Page.of(
         "comparison.html",
         title=printable(answer.title, 80),
-        question=_opening(answer.question),
+        question=opening(answer.question),
         facts=_facts(comparison),
         findings=answer.sentences,
         mover=answer.mover,
@@ -60,7 +60,7 @@ def comparison_page(comparison: Comparison) -> Page:
     )
 
 
-def _opening(question: str) -> str:
+def opening(question: str) -> str:
     """Return a question with a capital, unless it begins with the name of a setting."""
     return question if "." in question.partition(" ")[0] else question[:1].upper() + question[1:]
 

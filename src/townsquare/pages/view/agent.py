@@ -33,6 +33,7 @@ def agent(of: Snapshot, number: int) -> dict[str, Any]:
         **who,
         "persona": queries.persona(of, number).to_dicts(),
         "persona_text": queries.persona_text(of, number),
+        "survey_text": queries.survey_text(of, number),
         "course": columns(course),
         "follows": len(around["follows"]),
         "followers": len(around["followed_by"]),

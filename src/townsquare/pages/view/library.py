@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 from collections import OrderedDict
 from collections.abc import Callable, Iterator, Mapping
@@ -9,6 +10,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from threading import Lock
+from time import monotonic
 from typing import Any
 
 from townsquare.analysis.contract import CachedRun, setting
@@ -17,6 +19,8 @@ from townsquare.core.errors import RecordError, TownsquareError
 from townsquare.debate import results
 from townsquare.debate.results import DebateResults
 from townsquare.experiments import manifest
+from townsquare.experiments.manifest import Experiment
+from townsquare.pages.report.files import PAGE
 from townsquare.record import lock
 from townsquare.record.places import record_file
 from townsquare.record.postgresql.address import address_in
@@ -32,13 +36,14 @@ _NO_FILE = -1
 class RunLocation:
     """Where a run stands: ``id`` is its folder relative to the one given.
 
-    ``arm`` is "" outside comparisons; ``failure`` is what ended a run of a comparison early, or "".
+    ``comparison`` (its id) and ``arm`` are "" outside comparisons; ``failure`` is what ended a run of one early, or "".
     """
 
     id: str
     folder: Path
     arm: str = ""
     failure: str = ""
+    comparison: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,6 +70,9 @@ class Library:
         self.root = root.resolve()
         self._open: dict[str, tuple[int, Run]] = {}
         self._snapshots: OrderedDict[tuple[RunLocation, int, int, str], Snapshot] = OrderedDict()
+        self._manifests: dict[Path, tuple[int, Experiment]] = {}
+        self._made: dict[tuple[Path, str], tuple[Experiment, dict[str, Any]]] = {}
+        self._rows: dict[str, tuple[tuple[int, int], dict[str, Any]]] = {}
         self._lock = Lock()
 
     def locations(self) -> list[RunLocation]:
@@ -73,10 +81,10 @@ class Library:
             return [RunLocation(self.root.name or "run", self.root)]
         if _debated(self.root):
             return []
-        arms = _arms(self.root)
+        arms = self._arms()
         folders = sorted(_below(self.root, DEPTH, _begun))
         named = ((path.relative_to(self.root).as_posix(), path) for path in folders)
-        return [RunLocation(name, path, *arms.get(path, ("", ""))) for name, path in named]
+        return [RunLocation(name, path, *arms.get(path, ("", "", ""))) for name, path in named]
 
     def debates(self) -> dict[str, Path]:
         """Return folders of debates by id, in order."""
@@ -143,22 +151,88 @@ class Library:
                 self._snapshots.popitem(last=False)
             return self._snapshots[key]
 
-    def rows(self) -> list[dict[str, Any]]:
+    def comparisons(self) -> dict[str, Experiment]:
+        """Return comparisons by id, in order; those whose manifest cannot be read are left out."""
+        if _begun(self.root):
+            return {}
+        at_root = [self.root] if _compared(self.root) else []
+        found: dict[str, Experiment] = {}
+        for folder in at_root or sorted(_below(self.root, DEPTH, _compared)):
+            with suppress(RecordError):
+                found[self.id_of(folder)] = self._manifest(folder)
+        return found
+
+    def comparison(self, name: str) -> Experiment:
+        """Return the comparison of that id. Raises ``RecordError`` if there is none that can be read."""
+        known = self.comparisons()
+        if name not in known:
+            raise RecordError(f"comparison {name}", got="no such comparison here", do="go back to the list of runs")
+        return known[name]
+
+    def id_of(self, folder: Path) -> str:
+        """Return the id of a run or comparison in a folder: its path below the root."""
+        inside = folder != self.root
+        return folder.relative_to(self.root).as_posix() if inside else self.root.name or "comparison"
+
+    def once_for(self, of: Experiment, what: str, make: Callable[[], dict[str, Any]]) -> dict[str, Any]:
+        """Return what ``make`` gives, made once for each state of a comparison."""
+        known = self._made.get((of.folder, what))
+        if known is None or known[0] is not of:
+            known = self._made[of.folder, what] = (of, make())
+        return known[1]
+
+    def report(self, name: str) -> Path:
+        """Return the page of the report in the folder of a run or comparison of that id. Raises ``RecordError``."""
+        folders = {self.id_of(of.folder): of.folder for of in self.comparisons().values()}
+        folder = folders.get(name) or self.location(name).folder
+        page = folder / PAGE
+        if not page.is_file() or page.is_symlink():
+            raise RecordError(f"report of {name}", got="none yet", do=f"write it: townsquare report {folder.name}")
+        return page
+
+    def _manifest(self, folder: Path) -> Experiment:
+        """Return the comparison in a folder, read once for each state of its file."""
+        try:
+            at = (folder / manifest.FILE).stat().st_mtime_ns
+        except OSError:
+            at = _NO_FILE
+        known = self._manifests.get(folder)
+        if known is None or known[0] != at:
+            known = self._manifests[folder] = (at, _own_runs(Experiment.load(folder)))
+        return known[1]
+
+    def _arms(self) -> Mapping[Path, tuple[str, str, str]]:
+        """Return names of arms, errors, and ids of comparisons, by folder of run."""
+        every = self.comparisons().items()
+        return {one.folder / run.folder: (run.arm, run.error, name) for name, one in every for run in one.runs}
+
+    def rows(self, seconds: float = math.inf) -> list[dict[str, Any]]:
         """Return one row per run for the list; a run that cannot be read has ``error`` with the problem and what to do.
 
         A run that is recorded on a server has only its address until it is opened: a list of folders connects nowhere.
+        Runs that cannot be read within ``seconds`` have the state ``unread``: the next call goes on with them.
         """
-        return [self._row(location) for location in self.locations()]
+        end = monotonic() + seconds
+        return [self._row(location, end) for location in self.locations()]
 
-    def _row(self, location: RunLocation) -> dict[str, Any]:
+    def _row(self, location: RunLocation, end: float) -> dict[str, Any]:
         row: dict[str, Any] = {"id": location.id, "arm": location.arm, "error": None}
+        of_file = _state_of_file(location)
+        known = self._rows.get(location.id)
+        if known is not None and known[0] == of_file:
+            return {**known[1], "arm": location.arm}
+        if monotonic() > end:
+            return {**row, "state": "unread"}
         try:
             server = None if self._is_open(location, _file_of(location)) else address_in(location.folder)
             if server is not None:
                 return {**row, "state": "unopened", "server": str(server)}
-            return {**row, **said_of(self._opened(location), location.failure)}
+            row |= said_of(self._opened(location), location.failure)
         except TownsquareError as error:
             return {**row, "state": "unreadable", "error": error_parts(error)}
+        if row["state"] == "finished":
+            self._rows[location.id] = (of_file, row)
+        return row
 
 
 def _file_of(location: RunLocation) -> int:
@@ -167,6 +241,24 @@ def _file_of(location: RunLocation) -> int:
         return record_file(location.folder).stat().st_ino
     except OSError:
         return _NO_FILE
+
+
+def _own_runs(experiment: Experiment) -> Experiment:
+    """Return a comparison whose runs all lie in its folder; a manifest from elsewhere might name others."""
+    within = experiment.folder.resolve()
+    for run in experiment.runs:
+        if not (within / run.folder).resolve().is_relative_to(within):
+            raise RecordError(str(experiment.folder), got=f"a run elsewhere: {run.folder}", do="remove its manifest")
+    return experiment
+
+
+def _state_of_file(location: RunLocation) -> tuple[int, int]:
+    """Return what changes whenever the record of a finished run is replaced or written."""
+    try:
+        found = record_file(location.folder).stat()
+    except OSError:
+        return _NO_FILE, _NO_FILE
+    return found.st_ino, found.st_mtime_ns
 
 
 def error_parts(error: TownsquareError) -> dict[str, str]:
@@ -191,6 +283,7 @@ def said_of(run: Run, failure: str = "") -> dict[str, Any]:
         "state": run.state,
         "step": run.last_step,
         "steps": setting(run, "steps"),
+        "hours": hours_of(run),
         "agents": int(steps["agents"][-1]) if steps.height else 0,
         "rule": str(setting(run, "beliefs", "rule", default="")),
         "moderation": str(setting(run, "moderation", "strategy", default="")),
@@ -204,15 +297,25 @@ def said_of(run: Run, failure: str = "") -> dict[str, Any]:
     }
 
 
+def hours_of(run: Run) -> float | None:
+    """Return the length of a step in hours; None where a step has no length."""
+    minutes = setting(run, "time", "step_minutes", default=None)
+    return None if minutes is None else float(minutes) / 60
+
+
 def _debated(folder: Path) -> bool:
     return (folder / results.FILE).exists()
+
+
+def _compared(folder: Path) -> bool:
+    return (folder / manifest.FILE).is_file()
 
 
 def _begun(folder: Path) -> bool:
     if record_file(folder).exists():
         return True
     # Comparisons and debates have a lock of that name too, and no record of their own.
-    return (folder / lock.FILE).exists() and not (_debated(folder) or (folder / manifest.FILE).exists())
+    return (folder / lock.FILE).exists() and not (_debated(folder) or _compared(folder))
 
 
 def _below(folder: Path, depth: int, wanted: Callable[[Path], bool]) -> Iterator[Path]:
@@ -221,16 +324,6 @@ def _below(folder: Path, depth: int, wanted: Callable[[Path], bool]) -> Iterator
             yield path
         elif not (_begun(path) or _debated(path)):
             yield from _below(path, depth - 1, wanted)
-
-
-def _arms(root: Path) -> Mapping[Path, tuple[str, str]]:
-    """Return names of arms, and errors, by folder of run, from the comparisons at and just below the root."""
-    arms: dict[Path, tuple[str, str]] = {}
-    for folder in (root, *_folders(root)):
-        if (folder / manifest.FILE).is_file():
-            with suppress(RecordError):
-                arms |= {folder / run.folder: (run.arm, run.error) for run in manifest.Experiment.load(folder).runs}
-    return arms
 
 
 def _folders(root: Path) -> list[Path]:

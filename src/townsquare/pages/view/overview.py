@@ -30,6 +30,7 @@ def head(of: Snapshot) -> dict[str, Any]:
     return {
         "id": of.id,
         "arm": of.location.arm,
+        "comparison": of.location.comparison,
         **said_of(of.run, of.location.failure),
         "last_step": of.last_step,
         "propositions": queries.propositions(of.cached).to_dicts(),

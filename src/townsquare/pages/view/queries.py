@@ -18,9 +18,15 @@ from townsquare.analysis.memories import days_per_step, remembered
 from townsquare.core import schema
 from townsquare.core.actions import SPECS, WORDS, On
 from townsquare.core.enums import HoldingChange
+from townsquare.core.errors import TownsquareError
 from townsquare.core.frames import ORDERED, as_words, collected
 from townsquare.pages.view.library import Snapshot
 from townsquare.record.run import Run
+from townsquare.scenario.population.sample import sample_people
+from townsquare.scenario.settings import contents_now
+from townsquare.settings.named_files import check_contents
+from townsquare.settings.resolve import resolve
+from townsquare.simulation.scenario_copy import recorded_scenario
 
 
 class OfAgent:
@@ -164,9 +170,10 @@ def persona(of: Snapshot, agent: int) -> pl.DataFrame:
 def who_answered(of: Snapshot, wanted: str) -> pl.Series:
     """Return agents with an answer to a trait; ``wanted`` is ``trait: answer`` in small letters, or an end of it."""
     label, _, answer = (part.strip() for part in wanted.partition(":"))
-    values = of.cached.table("trait_values").filter(
-        (pl.col("label").str.to_lowercase() == label) & pl.col("answer").str.to_lowercase().str.starts_with(answer)
-    )
+    given = pl.col("answer").str.to_lowercase()
+    of_trait = of.cached.table("trait_values").filter(pl.col("label").str.to_lowercase() == label)
+    exact = of_trait.filter(given == answer)
+    values = exact if exact.height else of_trait.filter(given.str.starts_with(answer))
     return of.run.table("traits").join(values, on=["trait", "value"], how="semi")["agent"].unique()
 
 
@@ -174,6 +181,44 @@ def persona_text(of: Snapshot, agent: int) -> str:
     """Return the persona in words, as members of the run read it, untrusted; empty where none was written."""
     texts = with_text(of.cached.table("personas").filter(pl.col("agent") == agent), of.cached).drop_nulls("content")
     return str(texts["content"][-1]) if texts.height else ""
+
+
+def survey_text(of: Snapshot, agent: int) -> str:
+    """Return the text of a person in the file of the population where the run recorded none, untrusted; else empty."""
+    texts = of.cached.once("survey texts", lambda: _survey_texts(of))
+    return texts[agent] if agent < len(texts) else ""
+
+
+def _survey_texts(of: Snapshot) -> tuple[str, ...]:
+    """Return texts of the first people, read again from the files of the run; none where these are gone or changed."""
+    if not of.cached.table("personas").is_empty():
+        return ()
+    try:
+        settings = resolve(of.run.settings)
+        scenario = recorded_scenario(settings, of.run.folder)
+        check_contents(settings.file_contents, contents_now(settings, scenario.folder))
+        config, accounts = settings.config, scenario.accounts
+        if config.population.file is None and accounts is None:
+            return ()
+        known = None if accounts is None else accounts.personas
+        names, folder = scenario.proposition_names, scenario.folder
+        people = sample_people(
+            0, config.agents, config.population, names, config.seed, ordinal=0, folder=folder, accounts=known
+        )
+    except TownsquareError:
+        return ()
+    return tuple(people.texts)
+
+
+def traits(of: Snapshot) -> list[dict[str, Any]]:
+    """Return each trait of the population with its answers and the persons who gave them; untrusted texts."""
+    values = of.cached.table("trait_values").select("trait", "value", "label", "answer")
+    given = of.cached.table("traits").group_by("trait", "value").len("persons")
+    rows = given.join(values, on=["trait", "value"]).sort("trait", "value")
+    return [
+        {"trait": label, "answers": part.select("answer", "persons").to_dicts()}
+        for (label,), part in rows.group_by("label", maintain_order=True)
+    ]
 
 
 def has_memories(of: Snapshot) -> bool:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Mapping
+from collections.abc import Collection
+
+from starlette.datastructures import QueryParams
 
 from townsquare.core.errors import SettingError
 from townsquare.pages.view.library import Snapshot
@@ -14,12 +16,16 @@ _WHOLE = re.compile(r"-?\d{1,9}")
 class Asked:
     """The query string of a request; every value is text from outside."""
 
-    def __init__(self, values: Mapping[str, str]) -> None:
+    def __init__(self, values: QueryParams) -> None:
         self._values = values
 
     def word(self, name: str, default: str = "") -> str:
         """Return a word as given."""
         return self._values.get(name, default)
+
+    def every(self, name: str) -> list[str]:
+        """Return all words that are given under a name."""
+        return self._values.getlist(name)
 
     def one_of(self, name: str, allowed: Collection[str]) -> str:
         """Return one of some words; the first where none is given. Raises ``SettingError`` for another."""

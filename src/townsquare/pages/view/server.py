@@ -16,14 +16,17 @@ from starlette.responses import Response
 from starlette.routing import Mount, Route
 from starlette.staticfiles import StaticFiles
 
+from townsquare.analysis.outcomes import describe
 from townsquare.core.errors import SettingError, TownsquareError
 from townsquare.experiments.counterfactual.one_step import without
+from townsquare.experiments.manifest import Experiment
 from townsquare.pages.view import agent as agents
+from townsquare.pages.view import comparison as comparisons
 from townsquare.pages.view import debate as debates
-from townsquare.pages.view import network, overview, tables
+from townsquare.pages.view import network, overview, queries, tables
 from townsquare.pages.view import post as posts
 from townsquare.pages.view.access import OnlyWithToken
-from townsquare.pages.view.answers import bytes_answer, csv_answer, error_answer, from_file, json_answer
+from townsquare.pages.view.answers import bytes_answer, csv_answer, error_answer, from_file, json_answer, page_answer
 from townsquare.pages.view.library import Library, Snapshot
 from townsquare.pages.view.live import EventStreams
 from townsquare.pages.view.query_string import Asked
@@ -57,6 +60,17 @@ def app(folder: Path | str, token: str = "") -> Starlette:
     answers: dict[str, Callable[[Asked], Response]] = {
         "/api/runs": lambda asked: _listing(library, asked),
         "/api/debate": lambda asked: _debate(library, asked),
+        "/api/comparison": lambda asked: _of_comparison(library, asked, partial(_whole, library)),
+        "/api/answer": lambda asked: _of_comparison(library, asked, lambda _, of: comparisons.said(of)),
+        "/api/facts": lambda asked: _of_comparison(
+            library, asked, lambda _, of: comparisons.facts(of, asked.word("arm"))
+        ),
+        "/api/person": lambda asked: _of_comparison(
+            library, asked, lambda _, of: comparisons.person(library, of, asked)
+        ),
+        "/api/courses": lambda asked: json_answer(comparisons.overlay(library, asked)),
+        "/report": lambda asked: page_answer(library.report(asked.word("of"))),
+        **{f"/csv/{name}": partial(_compared_table, library, name) for name in comparisons.TABLES},
         **{f"/csv/{name}": partial(_debate_table, library, name) for name in debates.TABLES},
         **{f"/api/{name}": partial(_answer, library, name) for name in QUESTIONS},
         **{f"/csv/{name}": partial(_table, library, name) for name in tables.TABLES},
@@ -92,6 +106,7 @@ QUESTIONS: Mapping[str, Question] = {
     "influence": _lasting(network.influence),
     "neighbors": asks(network.neighbors, "agent"),
     "stances": asks(network.stance_codes, "step", "number"),
+    "traits": lambda of, _: {"traits": queries.traits(of)},
     "agents": paged(tables.agents_asked_for),
     "agent": asks(agents.agent, "agent"),
     "agent-step": asks(agents.agent_step, "agent", "step"),
@@ -140,11 +155,49 @@ def _debate_table(library: Library, name: str, asked: Asked) -> Response:
     return csv_answer(debates.TABLES[name](library.debate_results(wanted), asked), f"{wanted}-{name}")
 
 
+def _of_comparison(library: Library, asked: Asked, answer: Callable[[str, Experiment], Any]) -> Response:
+    wanted = asked.word("comparison")
+    return json_answer(answer(wanted, library.comparison(wanted)))
+
+
+def _whole(library: Library, name: str, of: Experiment) -> dict[str, Any]:
+    made = library.once_for(of, "the whole", lambda: comparisons.comparison(library, name, of))
+    return {**made, "report": comparisons.has_report(of)}
+
+
+def _compared_table(library: Library, name: str, asked: Asked) -> Response:
+    return csv_answer(comparisons.TABLES[name](library, asked), f"{asked.word('comparison') or 'runs'}-{name}")
+
+
+LIST_SECONDS = 0.4
+"""How long a list of runs reads records; runs that are left are marked, and the page asks again."""
+
+
 def _listing(library: Library, asked: Asked) -> Response:
-    rows = library.rows()
     if asked.word("as") == "csv":
-        return csv_answer(tables.run_table(rows), "runs")
-    return json_answer({"folder": library.root.name, "runs": rows, "debates": list(library.debates())})
+        return csv_answer(tables.run_table(library.rows(), _summaries(library, asked)), "runs")
+    summaries = _summaries(library, asked)
+    names = sorted({name for of in library.comparisons().values() for name in comparisons.known_outcomes(of)})
+    rows = library.rows(LIST_SECONDS)
+    return json_answer(
+        {
+            "folder": library.root.name,
+            "runs": rows,
+            "debates": list(library.debates()),
+            "comparisons": summaries,
+            "outcomes": [{"name": name, "title": describe(name).title} for name in names],
+            "unread": sum(row["state"] == "unread" for row in rows),
+        }
+    )
+
+
+def _summaries(library: Library, asked: Asked) -> list[dict[str, Any]]:
+    outcome, every = asked.word("outcome"), library.comparisons()
+    made = (
+        (of, library.once_for(of, outcome, partial(comparisons.summary, library, name, of, outcome)))
+        for name, of in every.items()
+    )
+    return [{**summary, "report": comparisons.has_report(of)} for of, summary in made]
 
 
 # Answers that take long: stored in a file next to a run that is over.

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from functools import partial
 from typing import Any
 
 import polars as pl
 
-from townsquare.analysis.beliefs import belief_course, stance_bins, stance_lines
+from townsquare.analysis.beliefs import belief_course, stance_bins
 from townsquare.analysis.catalog import analyze
 from townsquare.analysis.contract import CachedRun
 from townsquare.analysis.engagement import engagement
@@ -16,7 +15,7 @@ from townsquare.analysis.health import participation
 from townsquare.analysis.moderation import moderation_events
 from townsquare.core.extras import MissingExtra
 from townsquare.pages.view import agent as agents
-from townsquare.pages.view import network, overview, post_queries, queries
+from townsquare.pages.view import network, post_queries, queries
 from townsquare.pages.view import post as posts
 from townsquare.pages.view.library import Snapshot
 from townsquare.pages.view.query_string import Asked
@@ -105,15 +104,17 @@ def posts_asked_for(of: Snapshot, asked: Asked) -> pl.DataFrame:
     return rows.sort([by, "root"], descending=[by != "step", False])
 
 
-def run_table(rows: Sequence[Mapping[str, Any]]) -> pl.DataFrame:
-    """Return the list of runs as a table; problems and errors as text."""
+def run_table(rows: Sequence[Mapping[str, Any]], comparisons: Sequence[Mapping[str, Any]] = ()) -> pl.DataFrame:
+    """Return the list of runs as a table, with the comparison and outcome of each; problems and errors as text."""
     names = ("id", "scenario", "arm", "seed", "state", "health", "step", "steps", "agents", "rule", "moderation",
              "refused_share")  # fmt: skip
-    flat = [
-        {name: row.get(name) for name in names}
-        | {"problems": "; ".join(row.get("problems") or []) or (row["error"] or {}).get("got", "")}
-        for row in rows
-    ]
+    of_run = {run: (of, member) for of in comparisons for run, member in of["members"].items()}
+    flat = []
+    for row in rows:
+        of, member = of_run.get(row["id"], ({}, {}))
+        compared = {"comparison": of.get("id"), "outcome": of.get("outcome"), "value": member.get("value")}
+        problems = "; ".join(row.get("problems") or []) or (row["error"] or {}).get("got", "")
+        flat.append({name: row.get(name) for name in names} | compared | {"problems": problems})
     return pl.DataFrame(flat, infer_schema_length=None)
 
 
@@ -140,7 +141,6 @@ def _of_record(query: Callable[[CachedRun, int], pl.DataFrame]) -> Callable[[Sna
 TABLES: Mapping[str, TableOf] = {
     "measure": _measure,
     "course": measured(belief_course),
-    "lines": measured(partial(stance_lines, lines=overview.LINES)),
     "distribution": measured(stance_bins),
     "engagement": measured(engagement),
     "moderation": measured(moderation_events),
