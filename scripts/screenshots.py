@@ -19,11 +19,13 @@ from townsquare.pages.view.serving import serving
 from townsquare.settings.resolve import layers_for
 
 IMAGES = Path(__file__).resolve().parents[1] / "docs" / "images"
-ARMS = ("none", "hybrid")
-FOLDERS = [f"moderation%2Fstrategy-{arm}%2Fseed-1" for arm in ARMS]
+ARMS = ("none", "community", "third_party", "hybrid")
+FOLDERS = [f"moderation%2Fstrategy-{arm}%2Fseed-1" for arm in (ARMS[0], ARMS[-1])]
 RUN = FOLDERS[1]
 VIEWS = {
-    "runs": (f"#/runs?run={FOLDERS[0]}&run={FOLDERS[1]}", 680),
+    "runs": (f"#/runs?open=moderation&run={FOLDERS[0]}&run={FOLDERS[1]}", 820),
+    "comparison": ("#/comparison/moderation?show=difference", 1300),
+    "person": ("#/comparison/moderation/person/40?step=7", 1100),
     "overview": (f"#/run/{RUN}/overview?step=8", 1180),
     "network": (f"#/run/{RUN}/network?step=12&size=moved", 1100),
     "agents": (f"#/run/{RUN}/agents", 800),
@@ -32,7 +34,7 @@ VIEWS = {
     "posts": (f"#/run/{RUN}/posts?veracity=false", 800),
     "post": (f"#/run/{RUN}/post/3", 1150),
     "debate": ("#/debate/debate", 1000),
-    "compare": ("#/compare?" + "&".join(f"run={folder}" for folder in FOLDERS) + "&step=12", 1380),
+    "compare": ("#/compare?" + "&".join(f"run={folder}" for folder in FOLDERS), 1100),
 }
 """Address and height in pixels of each picture."""
 RECORDS: dict[str, Any] = {
@@ -47,9 +49,9 @@ WIDTH = 1280
 
 
 def record(folder: Path) -> None:
-    """What the pictures show: a comparison of two arms, a run under argument records, a debate."""
+    """What the pictures show: a comparison of four arms, a run under argument records, a debate."""
     layers, _ = layers_for("health-rumor@1", agents=300, steps=20)
-    compare(layers, {"moderation.strategy": list(ARMS)}, [1], folder / "moderation")
+    compare(layers, {"moderation.strategy": list(ARMS)}, [1, 2, 3], folder / "moderation")
     ts.simulate(ts.resolve_for("health-rumor@1", agents=120, steps=8, seed=1, sets=RECORDS), folder / "records")
     hold_debates(layers_for_debates("compulsory-voting", (), trials=1, seed=1), arms_of({}), folder / "debate", 1)
 

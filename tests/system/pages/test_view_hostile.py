@@ -116,7 +116,7 @@ def test_a_record_that_cannot_be_read_says_so(browser: Any, tmp_path: Path) -> N
         file.truncate(size // 2)
     with serving(tmp_path) as where:
         visit = Visit(browser, where)
-        assert visit.page.locator(".run .warn").count() >= len(DAMAGES)
+        assert visit.page.locator(".run-line .warn-text").count() >= len(DAMAGES)
         for name in (*DAMAGES, "half"):
             visit.open(place(name, "overview"))
             assert "cannot be shown" in visit.page.locator("[data-testid=problem]").first.inner_text(), name

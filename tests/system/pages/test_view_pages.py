@@ -131,7 +131,7 @@ def test_what_is_switched_off_stands_in_the_link(browser: Any, url: str) -> None
     visit.wait("document.querySelector('.beside h3').innerText === 'Largest influence on others'")
     visit.wait("location.hash.includes('size=moved')")
     visit.open("#/runs?run=arms%2Ffirst&run=second+run")
-    assert visit.page.locator(".run.chosen").count() == 2
+    assert visit.page.locator(".run-line.chosen").count() == 2
     assert visit.heard == []
     visit.close()
 
@@ -167,18 +167,22 @@ def test_the_network_moves_with_the_slider_and_opens_an_agent(browser: Any, url:
     visit.close()
 
 
-def test_two_runs_stand_side_by_side(browser: Any, url: str) -> None:
+def test_selected_runs_are_drawn_over_one_another(browser: Any, url: str) -> None:
     visit = Visit(browser, url)
     for name in ("arms/first", "second run"):
         visit.page.get_by_role("checkbox", name=f"Compare {name}").check()
     visit.page.get_by_role("link", name="Compare").click()
-    visit.page.wait_for_selector("[data-testid=columns]")
+    visit.page.wait_for_selector("[data-testid=overlay]")
     visit.settle()
-    visit.wait("document.querySelectorAll('[data-testid=compare-engagement]').length === 2")
-    visit.page.locator("[data-testid=step]").fill("2")
-    visit.wait("location.hash.includes('step=2')")
-    assert visit.page.locator("[data-testid=columns] > section").count() == 2
-    assert visit.page.locator("[data-testid=columns] a.csv").count() == 2 * 5  # two propositions
+    cards = visit.page.locator("[data-testid=overlay] > section")
+    assert cards.count() == 4  # reach, labels, two propositions
+    assert cards.locator("a.csv").count() == 4
+    visit.page.get_by_label("Show").select_option("difference")
+    visit.wait("location.hash.includes('show=difference')")
+    visit.page.get_by_role("button", name="second run").click()
+    visit.wait("location.hash.includes('hide=second+run')")
+    assert visit.page.locator("[data-testid=compared] tbody tr").count() == 2
+    assert visit.heard == []
     visit.close()
 
 
