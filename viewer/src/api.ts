@@ -176,7 +176,7 @@ export interface Compared extends Comparison {
   outcomes: { outcome: string; title: string; unit: string; main: boolean; direction: string; arms: ArmMean[] }[];
 }
 
-export interface Said {
+export interface Answers {
   question: string;
   sentences: string[];
   mover: string[];

@@ -242,7 +242,7 @@ export function State({ state }: { state: string }): JSX.Element {
   return <Tag kind={`state-${state}`}>{STATES[state] ?? state}</Tag>;
 }
 
-const STATES: Record<string, string> = { running: "● running", unopened: "on a server", unread: "reading" };
+const STATES: Record<string, string> = { running: "● running", unopened: "on a server", pending: "reading" };
 
 // A mean or difference with its 95% interval below it.
 export function Estimate({ value, low, high, sign = false }: { value: number | null; low: number | null; high: number | null; sign?: boolean }): JSX.Element {

@@ -55,7 +55,7 @@ function TraitChoice({ traits, find }: { traits: Trait[]; find: string }): JSX.E
   const [trait = "", answer = ""] = find.includes(":") ? find.split(/:(.*)/s, 2).map((part) => part.trim().toLowerCase()) : [];
   const chosen = traits.find((known) => known.trait.toLowerCase() === trait);
   const set = (name: string, value: string | undefined): void => change({ find: name ? `${name}: ${value ?? ""}` : null, from: null });
-  const given = chosen?.answers.find((one) => one.answer.toLowerCase() === answer)?.answer ?? "";
+  const given = chosen?.answers.find((given) => given.answer.toLowerCase() === answer)?.answer ?? "";
   return (
     <>
       <Pick label="Trait" value={chosen?.trait ?? ""} of={[["", "any"], ...traits.map((known): [string, string] => [known.trait, words(known.trait)])]} onPick={(name) => set(name, traits.find((known) => known.trait === name)?.answers[0]?.answer)} />
@@ -81,7 +81,7 @@ function Pick({ label, value, of, onPick }: { label: string; value: string; of: 
 }
 
 function answersOf(trait: Trait, given: string): [string, string][] {
-  const known = trait.answers.map((one): [string, string] => [one.answer, `${one.answer} (${count(one.persons)})`]);
+  const known = trait.answers.map((given): [string, string] => [given.answer, `${given.answer} (${count(given.persons)})`]);
   return given ? known : [["", "as typed"], ...known];
 }
 

@@ -43,7 +43,7 @@ function useListed(runs: string[]): RunRow[] | null {
   const [tick, setTick] = useState(0);
   const listing = useAnswer<{ runs: RunRow[] }>("/api/runs", {}, tick);
   const listed = listing.data?.runs.filter((run) => runs.includes(run.id)) ?? (listing.wrong ? [] : null);
-  const running = listed?.some((run) => run.state === "running" || run.state === "unread") ?? false;
+  const running = listed?.some((run) => run.state === "running" || run.state === "pending") ?? false;
   useEffect(() => {
     if (!running) return undefined;
     const timer = window.setInterval(() => setTick((old) => old + 1), AGAIN);

@@ -1,6 +1,6 @@
 // A comparison: what it says, the primary outcome by arm, courses over one another, all outcomes, facts, its runs.
 import { useEffect, useState, type JSX } from "react";
-import { useAnswer, type ArmMean, type Compared, type Facts, type Said } from "../api";
+import { useAnswer, type ArmMean, type Compared, type Facts, type Answers } from "../api";
 import { count, words } from "../format";
 import { Answered, Csv, Estimate, isOn, Section, State, Tag, Toggle, Verdict } from "../parts";
 import { compared, link, withQuery, type Route } from "../route";
@@ -73,10 +73,10 @@ function Inside({ data, route }: { data: Compared; route: Route }): JSX.Element 
 }
 
 function AnswerCard({ id, fresh }: { id: string; fresh: string }): JSX.Element {
-  const said = useAnswer<Said>("/api/answer", { comparison: id }, fresh);
+  const answers = useAnswer<Answers>("/api/answer", { comparison: id }, fresh);
   return (
-    <Section title="Answer" note={said.data?.question} wide>
-      <Answered of={said}>
+    <Section title="Answer" note={answers.data?.question} wide>
+      <Answered of={answers}>
         {(data) => (
           <div data-testid="answer">
             {data.sentences.length === 0 && <p className="muted">No run is finished yet.</p>}

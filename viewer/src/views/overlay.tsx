@@ -108,11 +108,11 @@ function capital(text: string): string {
 
 function courseOption(course: OneCourse, data: Courses, show: Show, hidden: string[], colors: Colors): EChartsCoreOption {
   const order = new Map(data.arms.map(({ arm }, nth) => [arm, nth]));
-  const shown = course[show].filter((one) => !hidden.includes(one.arm));
+  const shown = course[show].filter((arm) => !hidden.includes(arm.arm));
   const unit = unitOf(course.over);
-  const last = Math.max(0, ...course.level.map((one) => one.at.at(-1) ?? 0));
-  const label = new Map(data.arms.map((one) => [one.arm, one.label]));
-  const series = shown.flatMap((one) => armSeries(one, label.get(one.arm) ?? one.arm, styleOf(order.get(one.arm) ?? 0, colors)));
+  const last = Math.max(0, ...course.level.map((arm) => arm.at.at(-1) ?? 0));
+  const label = new Map(data.arms.map((arm) => [arm.arm, arm.label]));
+  const series = shown.flatMap((arm) => armSeries(arm, label.get(arm.arm) ?? arm.arm, styleOf(order.get(arm.arm) ?? 0, colors)));
   const zero = { silent: true, symbol: "none", label: { show: false }, lineStyle: { color: colors.muted, width: 1, type: "solid" }, data: [{ yAxis: 0 }] };
   if (show === "difference" && series[0]) series[0] = { ...series[0], markLine: zero };
   const y = { scale: show === "level", axisLabel: { color: colors.muted, formatter: tick } };
@@ -123,20 +123,20 @@ function courseOption(course: OneCourse, data: Courses, show: Show, hidden: stri
   };
 }
 
-function armSeries(one: ArmCourse, name: string, style: Style): object[] {
-  const banded = one.low.some((value) => value !== null);
-  const common = { type: "line", stack: `band ${one.arm}`, stackStrategy: "all", showSymbol: false, silent: true, lineStyle: { opacity: 0 }, tooltip: { show: false } };
-  const low = one.at.map((at, row) => [at, one.low[row] ?? one.value[row]]);
-  const wide = one.at.map((at, row) => [at, (one.high[row] ?? one.value[row] ?? 0) - (one.low[row] ?? one.value[row] ?? 0)]);
+function armSeries(arm: ArmCourse, name: string, style: Style): object[] {
+  const banded = arm.low.some((value) => value !== null);
+  const common = { type: "line", stack: `band ${arm.arm}`, stackStrategy: "all", showSymbol: false, silent: true, lineStyle: { opacity: 0 }, tooltip: { show: false } };
+  const low = arm.at.map((at, row) => [at, arm.low[row] ?? arm.value[row]]);
+  const wide = arm.at.map((at, row) => [at, (arm.high[row] ?? arm.value[row] ?? 0) - (arm.low[row] ?? arm.value[row] ?? 0)]);
   const band = banded ? [{ ...common, data: low }, { ...common, data: wide, areaStyle: { color: style.color, opacity: 0.13 } }] : [];
   return [
     ...band,
     {
-      id: one.arm,
+      id: arm.arm,
       name,
       type: "line",
-      data: one.at.map((at, row) => [at, one.value[row] ?? null]),
-      showSymbol: one.at.length < 2,
+      data: arm.at.map((at, row) => [at, arm.value[row] ?? null]),
+      showSymbol: arm.at.length < 2,
       lineStyle: { color: style.color, width: 2.2, type: style.dash },
       itemStyle: { color: style.color },
       z: 5,
@@ -153,10 +153,10 @@ function describe(picked: unknown, shown: ArmCourse[], label: Map<string, string
   const first = Array.isArray(picked) ? (picked[0] as { value?: [number, number] }) : null;
   const at = first?.value?.[0];
   if (at === undefined) return "";
-  const lines = shown.map((one) => {
-    const row = one.at.indexOf(at);
-    const [middle, ends] = estimate(one.value[row] ?? null, one.low[row] ?? null, one.high[row] ?? null);
-    return `${label.get(one.arm) ?? one.arm}: ${middle}${ends && ` (${ends})`}`;
+  const lines = shown.map((arm) => {
+    const row = arm.at.indexOf(at);
+    const [middle, ends] = estimate(arm.value[row] ?? null, arm.low[row] ?? null, arm.high[row] ?? null);
+    return `${label.get(arm.arm) ?? arm.arm}: ${middle}${ends && ` (${ends})`}`;
   });
   const unit = unitOf(over);
   const [time, size] = [Number(at.toFixed(2)), unit ?? "steps"];

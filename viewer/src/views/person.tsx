@@ -27,7 +27,7 @@ function Inside({ data, route }: { data: InArms; route: Route }): JSX.Element {
   const proposition = (data.propositions.find((known) => known.name === p) ?? data.propositions[0])?.name ?? "";
   const step = stepOf(query, data.last_step, Math.min(1, data.last_step));
   const names = data.arms.map((arm): [string, string] => [arm.run, arm.label]);
-  const one = data.arms.find((arm) => arm.run === query.get("a")) ?? data.arms[0];
+  const first = data.arms.find((arm) => arm.run === query.get("a")) ?? data.arms[0];
   const two = data.arms.find((arm) => arm.run === query.get("b")) ?? data.arms[1];
   const option = useMemo(() => stanceOption(data, proposition, step, colors), [data, proposition, step, colors]);
   return (
@@ -80,7 +80,7 @@ function Inside({ data, route }: { data: InArms; route: Route }): JSX.Element {
         </Section>
       </div>
       <div className="columns" data-testid="columns">
-        {[one, two].map((arm, nth) => arm && (
+        {[first, two].map((arm, nth) => arm && (
           <section key={nth} className="card" aria-label={arm.label}>
             <Choice label={nth ? "beside" : "Arm"} name={nth ? "b" : "a"} value={arm.run} of={names} />
             <h3>What moved this belief in {moment(step, data.hours, data.last_step)}</h3>

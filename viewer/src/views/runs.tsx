@@ -16,10 +16,10 @@ interface Listing {
   debates: string[];
   comparisons: Comparison[];
   outcomes: { name: string; title: string }[];
-  unread: number;
+  pending: number;
 }
 
-interface Line extends RunRow {
+interface RunEntry extends RunRow {
   of: string;
   label: string;
   value: number | null;
@@ -29,7 +29,7 @@ interface Line extends RunRow {
 interface Group {
   name: string;
   of: Comparison | null;
-  lines: Line[];
+  lines: RunEntry[];
 }
 
 type Key = "id" | "state" | "scenario" | "label" | "seed" | "agents" | "step" | "value" | "refused_share" | "health";
@@ -59,7 +59,7 @@ export function Runs(): JSX.Element {
   const listing = useAnswer<Listing>("/api/runs", { outcome }, tick);
   const data = listing.data;
   const running = data?.runs.some((run) => run.state === "running" || run.state === "unreadable");
-  const pause = data?.unread ? AT_ONCE : running ? AGAIN : NOW_AND_THEN;
+  const pause = data?.pending ? AT_ONCE : running ? AGAIN : NOW_AND_THEN;
   useEffect(() => {
     document.title = "Runs · Townsquare";
   }, []);
@@ -80,8 +80,8 @@ function List({ listing }: { listing: Listing }): JSX.Element {
   const by = query.get("group") ?? "comparison";
   const key = (KEYS.has(query.get("sort") ?? "") ? query.get("sort") : "id") as Key;
   const down = query.get("down") === "1";
-  const found = useMemo(() => filtered(lines, asked), [lines, asked.find, asked.state, asked.scenario]);
-  const groups = useMemo(() => grouped(found, listing.comparisons, by, key, down), [found, listing.comparisons, by, key, down]);
+  const matching = useMemo(() => filtered(lines, asked), [lines, asked.find, asked.state, asked.scenario]);
+  const groups = useMemo(() => grouped(matching, listing.comparisons, by, key, down), [matching, listing.comparisons, by, key, down]);
   const narrowed = Boolean(asked.find || asked.state || asked.scenario);
   if (!listing.runs.length && !listing.debates.length && !listing.comparisons.length) return <Nothing folder={listing.folder} />;
   return (
@@ -89,10 +89,10 @@ function List({ listing }: { listing: Listing }): JSX.Element {
       <div className="page-head">
         <h1>Runs</h1>
         <span className="muted" data-testid="counted">
-          {found.length < lines.length && `${count(found.length)} of `}
+          {matching.length < lines.length && `${count(matching.length)} of `}
           {plural(lines.length, "run")}
           {listing.comparisons.length > 0 && ` and ${plural(listing.comparisons.length, "comparison")}`} in the folder “{listing.folder}”
-          {listing.unread > 0 && `; reading ${count(listing.unread)} more`}
+          {listing.pending > 0 && `; reading ${count(listing.pending)} more`}
         </span>
         <a className="csv" href={withQuery("/api/runs", { as: "csv", outcome: query.get("outcome") })} download aria-label="CSV: Runs">
           CSV
@@ -105,7 +105,7 @@ function List({ listing }: { listing: Listing }): JSX.Element {
           <Choice label="Scenario" name="scenario" value={asked.scenario} of={options(lines, (line) => line.scenario ?? "")} />
           <Choice label="Group by" name="group" value={by} of={GROUPS} />
           {listing.outcomes.length > 0 && (
-            <Choice label="Outcome" name="outcome" value={query.get("outcome") ?? ""} of={[["", "primary outcome"], ...listing.outcomes.map((one): [string, string] => [one.name, one.title])]} />
+            <Choice label="Outcome" name="outcome" value={query.get("outcome") ?? ""} of={[["", "primary outcome"], ...listing.outcomes.map((known): [string, string] => [known.name, known.title])]} />
           )}
         </div>
       )}
@@ -133,7 +133,7 @@ function List({ listing }: { listing: Listing }): JSX.Element {
             );
           })}
         </table>
-        {!found.length && lines.length > 0 && <p>No run matches.</p>}
+        {!matching.length && lines.length > 0 && <p>No run matches.</p>}
       </div>
       {listing.debates.length > 0 && (
         <>
@@ -170,18 +170,18 @@ function plural(many: number, what: string): string {
   return `${count(many)} ${what}${many === 1 ? "" : "s"}`;
 }
 
-function options(lines: Line[], of: (line: Line) => string): [string, string][] {
+function options(lines: RunEntry[], of: (line: RunEntry) => string): [string, string][] {
   const known = [...new Set(lines.map(of))].filter(Boolean).sort();
   return [["", "all"], ...known.map((name): [string, string] => [name, name])];
 }
 
-function linesOf(listing: Listing): Line[] {
+function linesOf(listing: Listing): RunEntry[] {
   const members = new Map(listing.comparisons.flatMap((of) => Object.entries(of.members).map(([id, member]) => [id, { of, member }] as const)));
   const read = new Set(listing.runs.map((run) => run.id));
   const waiting = [...members].filter(([id]) => !read.has(id)).map(([id, { member }]): RunRow => ({ id, arm: member.arm, error: null, state: member.state }));
   return [...listing.runs, ...waiting].map((run) => {
     const known = members.get(run.id);
-    const state = run.state === "unread" && known ? known.member.state : run.state;
+    const state = run.state === "pending" && known ? known.member.state : run.state;
     return {
       ...run,
       state,
@@ -194,7 +194,7 @@ function linesOf(listing: Listing): Line[] {
   });
 }
 
-function filtered(lines: Line[], asked: { find: string; state: string; scenario: string }): Line[] {
+function filtered(lines: RunEntry[], asked: { find: string; state: string; scenario: string }): RunEntry[] {
   const terms = asked.find.toLowerCase().split(/\s+/).filter(Boolean);
   return lines.filter((line) => {
     if (asked.state && line.state !== asked.state) return false;
@@ -204,16 +204,16 @@ function filtered(lines: Line[], asked: { find: string; state: string; scenario:
   });
 }
 
-function grouped(lines: Line[], comparisons: Comparison[], by: string, key: Key, down: boolean): Group[] {
-  const of = (line: Line): string => (by === "comparison" ? line.of || ALONE : by === "none" ? "" : String(line[by as Key] ?? "") || "none");
-  const groups = new Map<string, Line[]>();
+function grouped(lines: RunEntry[], comparisons: Comparison[], by: string, key: Key, down: boolean): Group[] {
+  const of = (line: RunEntry): string => (by === "comparison" ? line.of || ALONE : by === "none" ? "" : String(line[by as Key] ?? "") || "none");
+  const groups = new Map<string, RunEntry[]>();
   for (const line of lines) {
     const name = of(line);
     const members = groups.get(name);
     if (members) members.push(line);
     else groups.set(name, [line]);
   }
-  const known = new Map(comparisons.map((one) => [one.id, one]));
+  const known = new Map(comparisons.map((known) => [known.id, known]));
   return [...groups]
     .map(([name, members]): Group => ({ name, of: by === "comparison" ? (known.get(name) ?? null) : null, lines: members.sort((a, b) => inOrder(a[key], b[key], down) || inOrder(a.id, b.id, false)) }))
     .map((group) => (groups.size === 1 && group.name === ALONE ? { ...group, name: "" } : group))
@@ -307,7 +307,7 @@ function ArmRow({ arm, of }: { arm: ArmMean; of: Comparison }): JSX.Element {
 
 const RunLine = memo(OneLine, (a, b) => a.line === b.line && a.chosen === b.chosen && a.ids.length === b.ids.length && a.whole === b.whole);
 
-function OneLine({ line, chosen, ids, whole }: { line: Line; chosen: boolean; ids: string[]; whole: boolean }): JSX.Element {
+function OneLine({ line, chosen, ids, whole }: { line: RunEntry; chosen: boolean; ids: string[]; whole: boolean }): JSX.Element {
   const readable = line.server !== undefined || (!line.error && (line.step ?? -1) >= 0) || line.state === "finished";
   const choose = (): void => changeAll("run", chosen ? ids.filter((other) => other !== line.id) : [...ids, line.id]);
   const name = !whole && line.of && line.id.startsWith(`${line.of}/`) ? line.id.slice(line.of.length + 1) : line.id;

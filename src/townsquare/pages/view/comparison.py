@@ -160,7 +160,7 @@ def comparison(library: Library, name: str, of: Experiment) -> dict[str, Any]:
     }
 
 
-def said(of: Experiment) -> dict[str, Any]:
+def answer_of(of: Experiment) -> dict[str, Any]:
     """Return the answer of a comparison in sentences; kept in ``view-answer.json`` once all runs are finished."""
 
     def make() -> dict[str, Any]:

@@ -156,11 +156,11 @@ class Library:
         if _begun(self.root):
             return {}
         at_root = [self.root] if _compared(self.root) else []
-        found: dict[str, Experiment] = {}
+        known: dict[str, Experiment] = {}
         for folder in at_root or sorted(_below(self.root, DEPTH, _compared)):
             with suppress(RecordError):
-                found[self.id_of(folder)] = self._manifest(folder)
-        return found
+                known[self.id_of(folder)] = self._manifest(folder)
+        return known
 
     def comparison(self, name: str) -> Experiment:
         """Return the comparison of that id. Raises ``RecordError`` if there is none that can be read."""
@@ -204,13 +204,13 @@ class Library:
     def _arms(self) -> Mapping[Path, tuple[str, str, str]]:
         """Return names of arms, errors, and ids of comparisons, by folder of run."""
         every = self.comparisons().items()
-        return {one.folder / run.folder: (run.arm, run.error, name) for name, one in every for run in one.runs}
+        return {each.folder / run.folder: (run.arm, run.error, name) for name, each in every for run in each.runs}
 
     def rows(self, seconds: float = math.inf) -> list[dict[str, Any]]:
         """Return one row per run for the list; a run that cannot be read has ``error`` with the problem and what to do.
 
         A run that is recorded on a server has only its address until it is opened: a list of folders connects nowhere.
-        Runs that cannot be read within ``seconds`` have the state ``unread``: the next call goes on with them.
+        Runs that cannot be read within ``seconds`` have the state ``pending``: the next call goes on with them.
         """
         end = monotonic() + seconds
         return [self._row(location, end) for location in self.locations()]
@@ -222,7 +222,7 @@ class Library:
         if known is not None and known[0] == of_file:
             return {**known[1], "arm": location.arm}
         if monotonic() > end:
-            return {**row, "state": "unread"}
+            return {**row, "state": "pending"}
         try:
             server = None if self._is_open(location, _file_of(location)) else address_in(location.folder)
             if server is not None:
@@ -255,10 +255,10 @@ def _own_runs(experiment: Experiment) -> Experiment:
 def _state_of_file(location: RunLocation) -> tuple[int, int]:
     """Return what changes whenever the record of a finished run is replaced or written."""
     try:
-        found = record_file(location.folder).stat()
+        file = record_file(location.folder).stat()
     except OSError:
         return _NO_FILE, _NO_FILE
-    return found.st_ino, found.st_mtime_ns
+    return file.st_ino, file.st_mtime_ns
 
 
 def error_parts(error: TownsquareError) -> dict[str, str]:

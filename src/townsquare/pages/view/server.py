@@ -61,7 +61,7 @@ def app(folder: Path | str, token: str = "") -> Starlette:
         "/api/runs": lambda asked: _listing(library, asked),
         "/api/debate": lambda asked: _debate(library, asked),
         "/api/comparison": lambda asked: _of_comparison(library, asked, partial(_whole, library)),
-        "/api/answer": lambda asked: _of_comparison(library, asked, lambda _, of: comparisons.said(of)),
+        "/api/answer": lambda asked: _of_comparison(library, asked, lambda _, of: comparisons.answer_of(of)),
         "/api/facts": lambda asked: _of_comparison(
             library, asked, lambda _, of: comparisons.facts(of, asked.word("arm"))
         ),
@@ -186,7 +186,7 @@ def _listing(library: Library, asked: Asked) -> Response:
             "debates": list(library.debates()),
             "comparisons": summaries,
             "outcomes": [{"name": name, "title": describe(name).title} for name in names],
-            "unread": sum(row["state"] == "unread" for row in rows),
+            "pending": sum(row["state"] == "pending" for row in rows),
         }
     )
 
