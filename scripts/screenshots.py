@@ -71,8 +71,10 @@ def draw(browser: Any, url: str, name: str, scheme: str) -> Path:
     where, height = VIEWS[name]
     page = browser.new_page(viewport={"width": WIDTH, "height": height}, color_scheme=scheme)
     page.goto(url + where)
-    while not settled(page):
-        page.wait_for_timeout(100)
+    for _ in range(2):  # one answer may lead to the next question
+        while not settled(page):
+            page.wait_for_timeout(100)
+        page.wait_for_timeout(400)
     page.wait_for_timeout(500)
     path = IMAGES / f"viewer-{name}{'-dark' if scheme == 'dark' else ''}.png"
     page.screenshot(path=path)
