@@ -28,6 +28,7 @@ if typing.TYPE_CHECKING:
     from townsquare.experiments.verbs import sweep as sweep
     from townsquare.humans.effects.check import check_people as check_people
     from townsquare.humans.fit.studies import fit as fit
+    from townsquare.pages.protocol import protocol as protocol
     from townsquare.pages.reports import report as report
     from townsquare.record.memory import MemoryRecorder as MemoryRecorder
     from townsquare.record.run import Run as Run
@@ -58,6 +59,7 @@ _HOMES = {
     "fit": "townsquare.humans.fit.studies",
     "json_schema": "townsquare.settings.resolve",
     **dict.fromkeys(("list_scenarios", "load_scenario", "synthetic_scenario"), "townsquare.scenario.load"),
+    "protocol": "townsquare.pages.protocol",
     "register": "townsquare.core.registry",
     "report": "townsquare.pages.reports",
     "resolve_for": "townsquare.scenario.settings",

@@ -67,13 +67,23 @@ def get(family: str, name: str) -> Any:
     ...     print(error.do)
     did you mean 'recent'?
     """
-    add_installed()
     name = current_name(family, name) if family in FORMER_NAMES else name
-    members = _FAMILIES[family]
-    check_known(family, name, members)
-    module, _, attribute = members[name].partition(":")
+    module, _, attribute = target_of(family, name).partition(":")
     target = getattr(importlib.import_module(module), attribute)
     return target[name] if isinstance(target, dict) else target
+
+
+def target_of(family: str, name: str) -> str:
+    """Return where the member ``name`` of ``family`` stands, as ``module:ATTRIBUTE``; nothing is imported.
+
+    Raises
+    ------
+    UnknownName
+        With the nearest name there is.
+    """
+    add_installed()
+    check_known(family, name, _FAMILIES[family])
+    return _FAMILIES[family][name]
 
 
 def register(family: str, name: str, target: str) -> None:

@@ -229,10 +229,26 @@ class DebateAgent(Protocol):
 
 
 class Side(NamedTuple):
-    """How an agent starts: number of its side, profile, thresholds, wanted and attained stance, prior, seed records.
+    """How an agent starts.
 
-    ``prior`` is in log odds, 0 where seeds are the prior; ``seeds`` are rows of claims. ``confirmation`` is B,
-    ``prior_scale`` the factor on what each seed adds.
+    Attributes
+    ----------
+    number : int
+        Of its side: 0 pro, 1 con.
+    uptake, anchoring, confirmation : float
+        u, a and B of the Belief Engine.
+    theta, theta_self : float
+        Lowest cosine of near-duplicates, among all claims and among its own.
+    own_claims : bool
+        Whether its own claims become evidence.
+    wanted, attained : float
+        Stance in [-1, 1] that is set, and that its seeds or prior give.
+    prior : float
+        In log odds; 0 where seeds are the prior.
+    prior_scale : float
+        Factor on what each seed adds.
+    seeds : tuple of int
+        Rows of claims.
     """
 
     number: int

@@ -19,6 +19,7 @@ PROFILES = {"open": (0.40, 0.20), "stubborn": (0.10, 0.80)}
 LEVELS = (0.2, 0.4, 0.6, 0.8, 1.0)
 """Levels of u and a in the paper's sweeps."""
 DECLARED = "declared"
+TABLE_A5 = "published: Belief Engine, Table A5"
 
 
 class Choice(Section):
@@ -44,8 +45,8 @@ class Start(Section):
         "records",
         "seed records chosen to match the stance; n of its own side, whatever their sum; or a prior without records",
     )
-    stance: float = setting(0.75, "S0 of pro; con starts from its negative", ge=-1, le=1)
-    seeds: int = setting(DEFAULT_SEEDS, "n, seed records of each agent", ge=1)
+    stance: float = setting(0.75, "S0 of pro; con starts from its negative", basis=TABLE_A5, ge=-1, le=1)
+    seeds: int = setting(DEFAULT_SEEDS, "n, seed records of each agent", basis=TABLE_A5, ge=1)
     prior_scale: float | Literal["meet"] = setting(
         "meet", "factor on each seed; `meet`: 1, or with `records` the factor at which n average seeds reach S0"
     )
@@ -65,7 +66,7 @@ class Evidence(Section):
     theta: float | None = setting(None, "lowest cosine of near-duplicates; default: the embedder's", gt=0, le=1)
     theta_self: float | None = setting(None, "the same for an agent's own claims", gt=0, le=1)
     own_claims: bool = setting(False, "an agent's own claims become its evidence")
-    retrieved: int = setting(DEFAULT_SLOTS, "k, records retrieved per turn", ge=0, le=100)
+    retrieved: int = setting(DEFAULT_SLOTS, "k, records retrieved per turn", basis=TABLE_A5, ge=0, le=100)
 
 
 class Debates(Section):
@@ -80,9 +81,11 @@ class Debates(Section):
     trials: int = setting(3, "debates with separate random draws", ge=1, le=100_000)
     seed: int = setting(1, "of all draws", ge=0)
     first: Literal["drawn", "pro", "con"] = setting("drawn", "first speaker; drawn: random by trial")
-    uptake: float = setting(0.20, "u: weight of records from the debate in log odds", ge=0)
-    anchoring: float = setting(0.40, "a: weight of the initial records; may exceed 1", ge=0)
-    confirmation: float = setting(0.0, "B: a record that agrees counts with u(1+B), else u(1-B)", ge=0, le=1)
+    uptake: float = setting(0.20, "u: weight of records from the debate in log odds", basis=TABLE_A5, ge=0)
+    anchoring: float = setting(0.40, "a: weight of the initial records; may exceed 1", basis=TABLE_A5, ge=0)
+    confirmation: float = setting(
+        0.0, "B: a record that agrees counts with u(1+B), else u(1-B)", basis=TABLE_A5, ge=0, le=1
+    )
     pairing: Literal["", "open/open", "open/stubborn", "stubborn/open", "stubborn/stubborn"] = setting(
         "", "profiles of pro and con: open (0.40, 0.20), stubborn (0.10, 0.80)"
     )

@@ -1,4 +1,4 @@
-"""One debate, from its seeds to its last message: this is the loop, and it fits a screen.
+"""One debate, from its seeds to its last message.
 
 Each message goes through the same five steps (seeds, ``belief-engine``, Figure 1): say, extract, judge, take in, move.
 The speaker takes in its own claims too, where those are evidence; then the opponent is moved, and the other speaks.

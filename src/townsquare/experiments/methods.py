@@ -13,6 +13,8 @@ from townsquare.experiments.bundle.freeze import environment
 from townsquare.experiments.manifest import Experiment
 from townsquare.record.run import Run
 
+PROTOCOL = "protocol.md"
+"""The description of the study by ODD+D, beside ``methods.md``."""
 MOST_HASHES = 100
 """Runs whose hashes are listed; ``experiment.json`` holds all."""
 _STATED = ("scenario", "agents", "steps", "policy.name", "graph.kind", "beliefs.rule")
@@ -65,7 +67,8 @@ def _whole(runs: Sequence[Run], paragraph: str, named: Sequence[tuple[str, Run]]
     cited = f"The Townsquare authors. Townsquare (version {runs[0].version}). Computer software."
     return "\n".join(
         [
-            "# Methods", "", paragraph, "", f"Figures and tables were made with {packages}.", "",
+            "# Methods", "", paragraph, "", f"[{PROTOCOL}]({PROTOCOL}) describes the study by the elements of ODD+D "
+            "and has the PIMMUR checklist.", "", f"Figures and tables were made with {packages}.", "",
             "Content hashes of the runs:", "", *hashes, *more, "", "Cite as:", "", f"> {cited}", "",
         ]
     )  # fmt: skip

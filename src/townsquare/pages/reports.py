@@ -8,11 +8,12 @@ from typing import Any
 
 from townsquare.core.arguments import checked
 from townsquare.core.errors import RecordError, SettingError
-from townsquare.debate import results
 from townsquare.debate.results import DebateResults
-from townsquare.experiments import manifest, multiverse
+from townsquare.experiments import multiverse
 from townsquare.experiments.manifest import Experiment
 from townsquare.pages.debates.page import write_pages
+from townsquare.pages.protocol import MARKDOWN, protocol, write_protocol
+from townsquare.pages.recorded import opened
 from townsquare.pages.report import files, write_comparison, write_report
 from townsquare.pages.report.multiverse_page import write_multiverse
 from townsquare.record.run import Run
@@ -27,8 +28,8 @@ def report(recorded: Run | Experiment | DebateResults | Path | str, *, out: Path
     recorded : Run, Experiment, DebateResults, Path or str
         What was recorded, or its folder.
     out : Path or str, optional
-        Folder for the page, figures (SVG, PDF, PNG), tables (CSV) and methods.md. Default: only the page, beside the
-        record.
+        Folder for the page, figures (SVG, PDF, PNG), tables (CSV), methods.md and protocol.md. Default: only the page,
+        beside the record.
 
     Returns
     -------
@@ -50,31 +51,25 @@ def write_files_of(
 ) -> list[Path]:
     """Write the page of what was recorded, or the page with all files; return what is written, the page first."""
     folder = Path(recorded) if isinstance(recorded, Path | str) else recorded.folder
-    opened: Any = recorded
+    read: Any = recorded
     if isinstance(recorded, Path | str):
-        opened = _opened(Path(recorded))
-    if isinstance(opened, DebateResults):
+        read = opened(Path(recorded))
+    if isinstance(read, DebateResults):
         if into is not None:
             raise SettingError("--out", got=f"{folder}, debates", allowed="runs and comparisons", do="leave out --out")
-        return [write_pages(opened)]
+        return [write_pages(read)]
     page: Callable[[Any, Path], Path]
     whole: Callable[..., list[Path]]
-    if isinstance(opened, multiverse.Multiverse):
+    if isinstance(read, multiverse.Multiverse):
         page, whole = write_multiverse, files.write_multiverse_files
-    elif isinstance(opened, Experiment):
+    elif isinstance(read, Experiment):
         page, whole = write_comparison, files.write_comparison_files
     else:
         page, whole = write_report, files.write_run_files
     if into is not None:
-        return whole(opened, into, **asked)
+        written = whole(read, into, **asked)
+        described = [] if isinstance(read, multiverse.Multiverse) else write_protocol(protocol(read), into / MARKDOWN)
+        return [*written, *described]
     if folder is None:
         raise RecordError("report(recorded)", got="a run in memory", do="name a folder: report(run, out='figures')")
-    return [page(opened, folder / files.PAGE)]
-
-
-def _opened(folder: Path) -> Run | Experiment | DebateResults | multiverse.Multiverse:
-    if (folder / results.FILE).is_file():
-        return DebateResults.open(folder)
-    if (folder / multiverse.FILE).is_file():
-        return multiverse.Multiverse.load(folder)
-    return Experiment.load(folder) if (folder / manifest.FILE).is_file() else Run.open(folder)
+    return [page(read, folder / files.PAGE)]

@@ -1,4 +1,11 @@
-"""``belief_engine``: a stance that is the sum of active argument records in log odds (seeds, section 3.1)."""
+"""``belief_engine``: a stance that is the sum of active argument records in log odds.
+
+Source: seeds, ``belief-engine``, section 3.1, Equation 1, as the belief rule ``log_odds`` computes it:
+
+    L = prior + κ Σ_seeds p ln(1 + s a) + Σ_others p ln(1 + s u)        S = 2σ(L) − 1
+
+with polarity p and strength s of each active record, uptake u and anchoring a.
+"""
 
 from __future__ import annotations
 

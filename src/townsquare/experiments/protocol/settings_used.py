@@ -1,0 +1,129 @@
+"""The settings in force in a study, each with value, unit, allowed range, and what the value rests on."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from townsquare.core.text_table import Table, table
+from townsquare.experiments.protocol.document import quoted
+from townsquare.settings.schema import OTHERS, Schema, allowed, follow
+
+FITTED, PUBLISHED, ASSUMED, SET, UNSTATED, CHOICE = "fitted", "published", "assumed", "set", "Author: state", "choice"
+_SIZES = {"seed", "agents", "steps", "trials", "rounds"}
+_IN_WORDS = re.compile(r"\b(assumed|tuned|measured|fitted|MOSAIC|SimSwarm)\b[^();]*")
+
+
+@dataclass(frozen=True, slots=True)
+class SettingUsed:
+    """A setting in force: where it stands, its value, unit, allowed values in words, meaning and basis."""
+
+    section: str
+    path: str
+    value: Any
+    unit: str
+    allowed: str
+    meaning: str
+    basis: str
+
+    @property
+    def kind(self) -> str:
+        """What it rests on, in a word: fitted, published, assumed, set, choice, or that the author must state it."""
+        return UNSTATED if self.basis == UNSTATED else re.split(r"[ :,]", self.basis)[0]
+
+    @property
+    def is_numeric(self) -> bool:
+        """Whether it is a number whose basis counts."""
+        return self.kind != CHOICE
+
+
+def settings_used(
+    schema: Schema,
+    properties: Mapping[str, Any],
+    values: Mapping[str, Any],
+    chosen: Collection[str],
+    path: Sequence[str] = (),
+    given: Any = None,
+) -> Iterator[SettingUsed]:
+    """Yield every setting in force.
+
+    Parameters
+    ----------
+    schema : mapping
+        JSON Schema that references point into.
+    properties : mapping
+        Its pieces by name.
+    values : mapping
+        Recorded values by name; pieces without a value are left out.
+    chosen : collection of str
+        Names of chosen members: settings that belong to other members only are left out.
+    path : sequence of str
+        Where the properties stand.
+    given : mapping, optional
+        What the scenario sets itself.
+    """
+    for name, piece in properties.items():
+        if name == OTHERS or name not in values:
+            continue
+        variants = piece["anyOf"] if "variants" in piece else [piece]
+        in_force = [piece for piece in variants if not piece.get("members") or set(piece["members"]) & set(chosen)]
+        if not in_force:
+            continue
+        whole, value, where = follow(schema, in_force[0]), values[name], (*path, name)
+        own = given.get(name) if isinstance(given, Mapping) else None
+        if isinstance(value, Mapping) and "properties" in whole:
+            yield from settings_used(schema, whole["properties"], value, chosen, where, own)
+            continue
+        yield SettingUsed(
+            where[0] if len(where) > 1 else "",
+            ".".join(where),
+            value,
+            str(whole.get("unit", "")),
+            allowed(schema, whole),
+            str(whole.get("description", "")),
+            _basis(name, value, whole, is_own=own == value),
+        )
+
+
+def _basis(name: str, value: Any, piece: Schema, *, is_own: bool) -> str:
+    is_number = isinstance(value, int | float) and not isinstance(value, bool)
+    in_words = _IN_WORDS.search(str(piece.get("description", "")))
+    stated = str(piece.get("basis", "")) or (in_words.group().strip() if in_words else "")
+    stated = stated.replace("measured", "fitted, measured", 1) if stated.startswith("measured") else stated
+    stated = stated.replace("tuned", "assumed, tuned", 1) if stated.startswith("tuned") else stated
+    if stated.startswith(("MOSAIC", "SimSwarm")):
+        stated = f"{PUBLISHED}: {stated}"
+    stated = stated.replace("fitted to", "fitted: ")
+    if not is_number:
+        return CHOICE
+    if name in _SIZES:
+        return f"{SET} by the scenario" if is_own else f"{SET} for this study"
+    if "default" in piece and value != piece["default"]:
+        by = " by the scenario" if is_own else ""
+        default = "none" if piece["default"] is None else piece["default"]
+        return f"{SET}{by} (default {default}{', ' + stated if stated else ''})"
+    return " ".join(stated.split()) or UNSTATED
+
+
+def settings_table(caption: str, used: Sequence[SettingUsed]) -> Table:
+    """Return settings with value, unit, range, basis and meaning."""
+    rows = [
+        (
+            f"`{entry.path}`",
+            shown_value(entry.value),
+            entry.unit,
+            entry.allowed,
+            entry.basis,
+            entry.meaning.replace("|", "/"),
+        )
+        for entry in used
+    ]
+    return table(caption, rows, (str, "setting", "value", "unit", "allowed", "basis", "meaning"))
+
+
+def shown_value(value: Any) -> str:
+    """Return a value as settings write it."""
+    return quoted(value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, default=str))

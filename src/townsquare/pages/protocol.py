@@ -1,0 +1,160 @@
+"""The description of a study for reviewers: ODD+D and the PIMMUR checklist, as Markdown and as a page."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import closing
+from dataclasses import replace
+from pathlib import Path
+
+from townsquare.analysis.facts.table import short_number
+from townsquare.core.arguments import checked
+from townsquare.core.errors import RecordError, SettingError
+from townsquare.core.files import write_whole
+from townsquare.core.text_table import Table, table
+from townsquare.core.words import count, printable
+from townsquare.debate.protocol import DebateFacts
+from townsquare.debate.results import DebateResults
+from townsquare.experiments.facts import check_facts
+from townsquare.experiments.manifest import Experiment
+from townsquare.experiments.multiverse import Multiverse
+from townsquare.experiments.protocol.checklist import NO, PARTLY, YES, Measured, checklist
+from townsquare.experiments.protocol.document import Answer, Author, Block, Code, Document, describe
+from townsquare.experiments.protocol.runs import RunFacts
+from townsquare.humans.effects.check import check_people
+from townsquare.models.contract import Call
+from townsquare.models.store import FILE as CALLS
+from townsquare.models.store import SqliteCalls
+from townsquare.pages.people import arms
+from townsquare.pages.recorded import opened
+from townsquare.pages.report.page import Page
+from townsquare.record.run import Run
+
+MARKDOWN, HTML = "protocol.md", "protocol.html"
+_PEOPLE = "how the belief rule of this study compares with experiments on people: `townsquare protocol --people DIR`."
+
+
+@checked
+def protocol(
+    recorded: Run | Experiment | DebateResults | Path | str,
+    *,
+    people: Sequence[Path | str] | Path | str = (),
+) -> Document:
+    """Describe a study by the elements of ODD+D, followed by the PIMMUR checklist.
+
+    Values come from settings, schema and record, descriptions from docstrings. What cannot be derived is marked
+    ``Author: state ...``.
+
+    Parameters
+    ----------
+    recorded : Run, Experiment, DebateResults, Path or str
+        What was recorded, or its folder.
+    people : sequence of Path or str, or one of them
+        Folders of experiments with people for the checklist, as ``townsquare check people`` takes them.
+
+    Returns
+    -------
+    Document
+        ``markdown()`` writes it; ``elements`` and ``for_author`` list its parts.
+
+    Raises
+    ------
+    RecordError
+        The folder holds nothing that was recorded, or nothing that is finished.
+    SettingError
+        It is a multiverse: describe one of its comparisons.
+    """
+    read = opened(Path(recorded)) if isinstance(recorded, Path | str) else recorded
+    folders = [people] if isinstance(people, Path | str) else list(people)
+    if isinstance(read, Multiverse):
+        do = "name the folder of one of its comparisons"
+        raise SettingError("RUN", got="a multiverse", allowed="a run, a comparison or debates", do=do)
+    if isinstance(read, DebateResults):
+        return _of_debates(DebateFacts(read), folders)
+    if isinstance(read, Experiment) and not read.finished:
+        raise RecordError(str(read.folder), got="no finished run", do="finish the comparison first")
+    return _of_runs(RunFacts(read), folders)
+
+
+def write_protocol(document: Document, path: Path) -> list[Path]:
+    """Write a description as Markdown and as HTML, under one name; return both files.
+
+    Raises
+    ------
+    RecordError
+        They cannot be written there.
+    """
+    markdown, page = path.with_suffix(".md"), path.with_suffix(".html")
+    write_whole(markdown, document.markdown(), parents=True)
+    return [markdown, protocol_page(document).write(page)]
+
+
+def protocol_page(document: Document) -> Page:
+    """Make the page of a description: one file, without scripts or requests."""
+    return Page.of("protocol.html", title=document.title, facts=document.facts, document=document, blocks=_kinds)
+
+
+def _kinds(answer: Answer) -> Iterator[tuple[str, Block]]:
+    """Yield what the template does with each block."""
+    for block in answer.blocks:
+        if isinstance(block, Table):
+            cells = [[cell.replace("`", "") for cell in row] for row in block.rows]
+            yield "table", replace(block, rows=cells, caption=block.caption.replace("`", ""))
+        else:
+            yield "code" if isinstance(block, Code) else "author" if isinstance(block, Author) else "text", block
+
+
+def _of_runs(facts: RunFacts, people: Sequence[Path | str]) -> Document:
+    shown = [
+        ("scenario", str(facts.config.scenario).replace("\\", "/").rpartition("/")[2]),
+        ("agents", facts.values["persons"]),
+        ("steps", facts.values["steps"]),
+        ("seed" if len(facts.runs) == 1 else "seeds", facts.values["seed_list"]),
+        ("Townsquare", facts.run.version),
+        ("content hash", facts.run.content_hash),
+    ]
+    realism, verdict = _held_against_facts(facts.recorded)
+    measured = Measured("queries", facts.total, _calls(facts.runs), [*realism, *_held_against_people(people)], verdict)
+    return Document(facts.title, tuple(shown), (*describe(facts.study()), checklist(measured)))
+
+
+def _of_debates(facts: DebateFacts, people: Sequence[Path | str]) -> Document:
+    if not facts.records:
+        raise RecordError(str(facts.results.folder), got="no finished debate", do="finish the debates first")
+    names = ("arms", "trials", "rounds", "turns")
+    shown = (*((name, facts.values[name]) for name in names), ("Townsquare", facts.values["version"]))
+    realism = _held_against_people(people)
+    verdict = f"{PARTLY if people else NO}: facts about platforms say nothing of debates."
+    measured = Measured("debate", facts.n, facts.calls(), realism, verdict)
+    return Document(facts.title, shown, (*describe(facts.study()), checklist(measured)))
+
+
+def _calls(runs: Sequence[Run]) -> Iterator[Call]:
+    for run in runs:
+        if run.folder is not None and (run.folder / CALLS).is_file():
+            with closing(SqliteCalls(run.folder / CALLS, read_only=True)) as calls:
+                yield from calls
+
+
+def _held_against_facts(recorded: Run | Experiment) -> tuple[list[Block], str]:
+    """Return facts about platforms and people held against the record, and the verdict."""
+    report = check_facts(recorded)
+    scored = [check for check in report.checks if check.scored]
+    inside = [check for check in scored if check.inside]
+    rows = [
+        (check.fact.id, short_number(check.value), check.fact.target, check.fact.unit, "yes" if check.inside else "NO")
+        for check in scored
+    ]
+    verdict = (NO if not inside else YES if len(inside) == len(scored) else PARTLY) if scored else NO
+    sentence = f"{verdict}: {report.answer} Query: `townsquare check facts`; sources are in `docs/realism.md`."
+    words = (str, "fact"), (str, "value", "published interval", "unit", "inside")
+    return [table("Published facts and this record", rows, *words)] if rows else [], sentence
+
+
+def _held_against_people(folders: Sequence[Path | str]) -> list[Block]:
+    """Return the shipped rules held against experiments on people, or what the author must state."""
+    if not folders:
+        return [Author(_PEOPLE)]
+    compared = check_people(folders)
+    lines = [printable(line, 300) for line in arms.answer(compared)]
+    return [f"{count(len(compared), 'arm')} of experiments on people:", *lines, *arms.tables(compared)]
