@@ -91,7 +91,10 @@ def write_protocol(document: Document, path: Path) -> list[Path]:
 
 def protocol_page(document: Document) -> Page:
     """Make the page of a description: one file, without scripts or requests."""
-    return Page.of("protocol.html", title=document.title, facts=document.facts, document=document, blocks=_kinds)
+    left = [text.replace("`", "") for text in document.for_author]
+    return Page.of(
+        "protocol.html", title=document.title, facts=document.facts, document=document, left=left, blocks=_kinds
+    )
 
 
 def _kinds(answer: Answer) -> Iterator[tuple[str, Block]]:
@@ -111,7 +114,7 @@ def _of_runs(facts: RunFacts, people: Sequence[Path | str]) -> Document:
         ("steps", facts.values["steps"]),
         ("seed" if len(facts.runs) == 1 else "seeds", facts.values["seed_list"]),
         ("Townsquare", facts.run.version),
-        ("content hash", facts.run.content_hash),
+        ("content hash", facts.run.content_hash[:16]),
     ]
     realism, verdict = _held_against_facts(facts.recorded)
     measured = Measured("queries", facts.total, _calls(facts.runs), [*realism, *_held_against_people(people)], verdict)

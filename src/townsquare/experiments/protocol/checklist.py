@@ -85,7 +85,7 @@ def checklist(measured: Measured) -> Part:
             rows = [(name, values[name], f"`{query}`") for name, query in queries.items()]
             shown = table("Measured", rows, (str, "what"), (number, "value"), (str, "query"))
             blocks = [verdict, shown]
-        elements.append(Element(key, item["title"], (Answer(item["ask"], tuple(blocks)),)))
+        elements.append(Element(f"pimmur-{key}", item["title"], (Answer(item["ask"], tuple(blocks)),)))
     return Part(TITLE, tuple(elements))
 
 
