@@ -131,7 +131,7 @@ def test_nothing_is_written_over_unasked(capsys: Capture) -> None:
         (["personas", "sample", "--n", "0", "--out", "x"], "from 1 to"),
         (["personas", "sample", "--n", "3", "--out", "no/such/folder/x"], "No such file"),
         (["personas", "describe"], "got: neither"),
-        (["personas", "describe", "people.jsonl", "--n", "3"], "got: both"),
+        (["personas", "describe", "people.jsonl", "--n", "3"], "got: no such scenario"),
         (["personas", "describe", "people.jsonl"], "people.jsonl"),
         (["personas", "from-survey", "no.csv", "--mapping", "no.yaml", "--out", "x"], "no.yaml"),
         (["export-graph", "nowhere"], "nowhere"),
