@@ -71,8 +71,7 @@ def _check_sources(rule: BeliefRule, case: Case, trail: Trail) -> None:
     for row, number in zip(rows, trail.kind, strict=True):
         kind, is_own = TrailKind(int(number)), row[2] == NONE
         named = row in given and is_own == (kind == TrailKind.OWN)
-        known = dict.fromkeys((TrailKind.EXPOSURE, TrailKind.OWN, TrailKind.RETRACTED), named)
-        known |= dict.fromkeys((TrailKind.ARCHIVED, TrailKind.RESTORED), True)
+        known = {TrailKind.EXPOSURE: named, TrailKind.OWN: named, TrailKind.ARCHIVED: True, TrailKind.RESTORED: True}
         if not known.get(kind, row[2:] == (NONE, NONE)):
             got = f"a trail row of kind {kind.name} with rank {row[2]} and post {row[3]}"
             raise broken(rule, got, "those of a row that the agent was given for it; -1 where there is none")
