@@ -215,19 +215,19 @@ export function Find({ label, value }: FindProperties): JSX.Element {
   );
 }
 
-interface ChoiceProperties {
+interface PickProperties {
   label: string;
-  name: string;
   value: string;
   of: [string, string][];
+  onPick: (value: string) => void;
 }
 
-export function Choice({ label, name, value, of }: ChoiceProperties): JSX.Element {
+export function Pick({ label, value, of, onPick }: PickProperties): JSX.Element {
   const id = useId();
   return (
     <div className="choice">
       <label htmlFor={id}>{label}</label>
-      <select id={id} value={value} onChange={(event) => change({ [name]: event.target.value, from: null })}>
+      <select id={id} value={value} onChange={(event) => onPick(event.target.value)}>
         {of.map(([key, text]) => (
           <option key={key} value={key}>
             {text}
@@ -236,6 +236,11 @@ export function Choice({ label, name, value, of }: ChoiceProperties): JSX.Elemen
       </select>
     </div>
   );
+}
+
+// A choice that the address holds, under a name.
+export function Choice({ name, ...rest }: Omit<PickProperties, "onPick"> & { name: string }): JSX.Element {
+  return <Pick {...rest} onPick={(value) => change({ [name]: value, from: null })} />;
 }
 
 export function State({ state }: { state: string }): JSX.Element {

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import polars as pl
 
+from townsquare.analysis.clock import clock_of
 from townsquare.analysis.contract import Reads, setting
 
 
 def days_per_step(run: Reads) -> float:
     """Return the length of a step in days: of the run's clock, else ``memory.days_per_step``."""
-    minutes = setting(run, "time", "step_minutes")
-    return float(setting(run, "memory", "days_per_step", default=1.0)) if minutes is None else float(minutes) / 1440
+    hours = clock_of(run).hours
+    return float(setting(run, "memory", "days_per_step", default=1.0)) if hours is None else hours / 24
 
 
 def remembered(

@@ -212,7 +212,7 @@ def _show(
     *,
     every: bool,
     brief: bool = False,
-    rules: int = 1,
+    rules: int = 2,
 ) -> None:
     from townsquare.experiments.answer import answer
     from townsquare.pages.report import Comparison, write_comparison

@@ -104,7 +104,7 @@ class Answer:
         return "\n".join(self.lines)
 
 
-def answer(experiment: Experiment, outcome: str | None = None, *, rules: int = 1) -> Answer:
+def answer(experiment: Experiment, outcome: str | None = None, *, rules: int = 2) -> Answer:
     """Return the answer of a comparison.
 
     Parameters
@@ -115,7 +115,7 @@ def answer(experiment: Experiment, outcome: str | None = None, *, rules: int = 1
         The primary outcome; by default the one that the comparison names, or else its runs suggest.
     rules : int
         2: the largest effect on a mean belief also under a second belief rule, executed on the recorded exposures
-        (:mod:`townsquare.experiments.second_rule`).
+        (:mod:`townsquare.experiments.second_rule`); 1: under the rule of the runs alone.
 
     Raises
     ------
@@ -335,7 +335,7 @@ def _secondary(made: pl.DataFrame) -> list[str]:
         f"{as_noun(row['title'], row['outcome'])} {amount(row, sign=True)[0]} under {row['label']} ({row['verdict']})"
         for row in judged.unique("outcome", keep="first", maintain_order=True).head(MOST_SECONDARY).to_dicts()
     ]
-    of = f"{clear.height} of {count(tests.height, 'test')} have Holm p < {LEVEL:g}"
+    of = f"{clear.height} of {count(tests.height, 'test')} {'has' if clear.height == 1 else 'have'} Holm p < {LEVEL:g}"
     return [f"Secondary outcomes: {of}{', among them ' if named else ''}{listed(named)}."]
 
 

@@ -24,8 +24,14 @@ def bands(of_runs: pl.DataFrame) -> pl.DataFrame:
     Returns
     -------
     DataFrame
-        ``arm``, the columns of a course, ``value`` (mean), ``low``, ``high`` (NaN with one seed), ``seeds``.
+        ``arm``, the columns of a course, ``value`` (mean), ``low``, ``high`` (NaN with one seed; shares are cut
+        at 0 and 1), ``seeds``.
     """
+    ends, is_share = _intervals(of_runs), pl.col("unit") == "share"
+    return ends.with_columns(pl.when(is_share).then(pl.col("low", "high").clip(0, 1)).otherwise(pl.col("low", "high")))
+
+
+def _intervals(of_runs: pl.DataFrame) -> pl.DataFrame:
     keys = ["arm", *(name for name in COURSES if name != "value")]
     value = pl.col("value")
     mean, spread = value.mean().alias("value"), value.std(ddof=1).fill_null(math.nan).alias("spread")
@@ -40,7 +46,7 @@ def differences(of_runs: pl.DataFrame, baseline: str) -> pl.DataFrame:
     keys = ["seed", *(name for name in COURSES if name != "value")]
     base = of_runs.filter(arm=baseline).select(*keys, pl.col("value").alias("base"))
     others = of_runs.filter(pl.col("arm") != baseline).join(base, on=keys, maintain_order="left")
-    return bands(others.with_columns(pl.col("value") - pl.col("base")))
+    return _intervals(others.with_columns(pl.col("value") - pl.col("base")))
 
 
 def course_of(outcome: str, known: Sequence[str]) -> str:

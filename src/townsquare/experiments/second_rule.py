@@ -19,6 +19,7 @@ import polars as pl
 
 from townsquare.analysis import statistics
 from townsquare.analysis.beliefs import last_stances, names, starts_and_ends
+from townsquare.analysis.clock import clock_of
 from townsquare.analysis.contract import setting
 from townsquare.analysis.groups import persons
 from townsquare.beliefs.arrays import frozen_inputs, frozen_state, offsets_of
@@ -103,14 +104,8 @@ def second_rule_of(run: Run) -> tuple[str, dict[str, object]]:
     half_life, attention = (
         float(setting(run, "beliefs", name, default=getattr(RULE, name))) for name in ("half_life", "attention")
     )
-    anchor = 1.0 - 2.0 ** (-max(DAY, hours_of(run)) / (DAY * half_life))
+    anchor = 1.0 - 2.0 ** (-max(DAY, clock_of(run).hours or DAY) / (DAY * half_life))
     return EXPOSURE, {"pull": PULL * attention, "anchor": anchor, "likes_at_most": LIKES}
-
-
-def hours_of(run: Run) -> float:
-    """Return the length of a step in hours; a day where steps have no length."""
-    minutes = setting(run, "time", "step_minutes", default=None)
-    return DAY if minutes is None else float(minutes) / 60.0
 
 
 def under_second_rule(
@@ -174,7 +169,7 @@ def stances_under(run: Run, rule: str, own: Mapping[str, object]) -> tuple[Int64
     own : mapping of str to object
         Settings of the rule; others are at their defaults.
     """
-    people, hours = _people(run), hours_of(run)
+    people, hours = _people(run), clock_of(run).hours or DAY
     start = np.zeros((people.size, names(run).height))
     first = collected(starts_and_ends(run)).filter(pl.col("agent").is_in(people.tolist()))
     start[np.searchsorted(people, first["agent"].to_numpy()), first["proposition"].to_numpy()] = first["start"]

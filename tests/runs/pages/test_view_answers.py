@@ -93,7 +93,7 @@ def test_memories_fade_and_are_there_from_their_step_on(tmp_path: Path) -> None:
     with serving(tmp_path) as where:
         found = data(where, "/api/agent-step", run="run", agent=agent, step=first + 1)["memories"]
         assert data(where, "/api/run", run="run")["memories"] is True
-        assert data(where, "/api/run", run="run")["step_hours"] is None
+        assert data(where, "/api/run", run="run")["hours"] is None
     mine = memories.filter((pl.col("agent") == agent) & (pl.col("step") <= first + 1))
     assert sorted(row["memory"] for row in found) == mine["memory"].to_list()
     for row in found:

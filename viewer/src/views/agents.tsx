@@ -1,8 +1,8 @@
 // All persons, those that moved most first.
-import { useEffect, useId, type JSX } from "react";
+import { useEffect, type JSX } from "react";
 import { useAnswer, type AgentRow, type Page } from "../api";
 import { count, signed, words } from "../format";
-import { Answered, Choice, Find, Pager, PropositionChoice, Section, Stance, type ViewProperties } from "../parts";
+import { Answered, Choice, Find, Pager, Pick, PropositionChoice, Section, Stance, type ViewProperties } from "../parts";
 import { change, link } from "../route";
 
 const ORDERS: [string, string][] = [
@@ -61,22 +61,6 @@ function TraitChoice({ traits, find }: { traits: Trait[]; find: string }): JSX.E
       <Pick label="Trait" value={chosen?.trait ?? ""} of={[["", "any"], ...traits.map((known): [string, string] => [known.trait, words(known.trait)])]} onPick={(name) => set(name, traits.find((known) => known.trait === name)?.answers[0]?.answer)} />
       {chosen && <Pick label="Answer" value={given} of={answersOf(chosen, given)} onPick={(value) => set(chosen.trait, value)} />}
     </>
-  );
-}
-
-function Pick({ label, value, of, onPick }: { label: string; value: string; of: [string, string][]; onPick: (value: string) => void }): JSX.Element {
-  const id = useId();
-  return (
-    <div className="choice">
-      <label htmlFor={id}>{label}</label>
-      <select id={id} value={value} onChange={(event) => onPick(event.target.value)}>
-        {of.map(([key, text]) => (
-          <option key={key} value={key}>
-            {text}
-          </option>
-        ))}
-      </select>
-    </div>
   );
 }
 

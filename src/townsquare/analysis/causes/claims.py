@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 import polars as pl
 
+from townsquare.analysis.clock import clock_of
 from townsquare.analysis.contract import Reads, setting
 from townsquare.analysis.moderation import labels
 from townsquare.core import registry
@@ -110,8 +111,8 @@ def claim_courses(run: Reads) -> pl.DataFrame:
         ``believe`` (mean probability of being true that they gave it when they last met it in the period: the share who
         would call it true) and ``labeled`` (share of them with a verdict or note in memory).
     """
-    minutes = setting(run, "time", "step_minutes", default=None)
-    day = 1 if minutes is None else max(1, round(24 * 60 / float(minutes)))
+    hours = clock_of(run).hours
+    day = 1 if hours is None else max(1, round(24 / hours))
     long = max(day, math.ceil(run.last_step / MOST_PERIODS))
     period = ((pl.col("step") - 1) // long + 1) * long
     last = run.lazy("veracities").with_columns(period=pl.min_horizontal(period, pl.lit(run.last_step)))

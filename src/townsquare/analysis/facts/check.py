@@ -9,7 +9,8 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from townsquare.analysis import statistics
-from townsquare.analysis.contract import CachedRun, Reads, setting
+from townsquare.analysis.clock import clock_of
+from townsquare.analysis.contract import CachedRun, Reads
 from townsquare.analysis.facts.contract import FEWEST_COUNTED, Reading
 from townsquare.analysis.facts.measures import OF_A_RUN, OF_NOTES
 from townsquare.analysis.facts.table import Fact, read_facts
@@ -159,7 +160,7 @@ def _pooled(fact: Fact, readings: Sequence[Reading]) -> FactCheck:
 
 def check_run(run: Reads) -> FactReport | None:
     """Hold the bundled facts against one run; return None where steps have no length, since facts are about hours."""
-    if setting(run, "time", "step_minutes") is None:
+    if clock_of(run).hours is None:
         return None
     facts, cached = read_facts(), read_once(run)
     readings = cached.once("facts", lambda: readings_of(cached, [fact.measure for fact in facts]))

@@ -86,6 +86,10 @@ def courses(comparison: Comparison) -> list[Figure]:
     ]
 
 
+MOST_MARKERS = 10
+"""Of a line, so that lines of many steps remain lines."""
+
+
 def _draw_course(axes: Chart, drawn: pl.DataFrame, comparison: Comparison) -> None:
     for at, (arm, label) in enumerate(comparison.labels.items()):
         part, role = drawn.filter(arm=arm).sort("at"), roles(comparison)[arm]
@@ -95,7 +99,8 @@ def _draw_course(axes: Chart, drawn: pl.DataFrame, comparison: Comparison) -> No
             dashes, marker = DASHES[at % len(DASHES)], MARKERS[at % len(MARKERS)]
             draw, nowhere = partial(axes.plot, color=color(role), linewidth=1.8, markersize=4.4), [math.nan]
             draw(x, y, linestyle=dashes)
-            draw(x[at::4], y[at::4], linestyle="", marker=marker)
+            every = max(4, x.size // MOST_MARKERS)
+            draw(x[at * every // 4 :: every], y[at * every // 4 :: every], linestyle="", marker=marker)
             draw(nowhere, nowhere, linestyle=dashes, marker=marker, label=label)
     amounts(axes)
     axes.locator_params("x", nbins=7, integer="days" not in drawn["over"][0])

@@ -12,6 +12,7 @@ from typing import Any
 import polars as pl
 
 from townsquare.analysis.beliefs import statements
+from townsquare.analysis.clock import clock_of
 from townsquare.analysis.courses import COURSES, courses
 from townsquare.analysis.facts.table import short_number
 from townsquare.analysis.outcomes import describe, is_outcome
@@ -29,7 +30,7 @@ from townsquare.pages.report.files import PAGE
 from townsquare.pages.view import queries
 from townsquare.pages.view.agent import check_agent
 from townsquare.pages.view.answers import columns, from_file
-from townsquare.pages.view.library import Library, hours_of
+from townsquare.pages.view.library import Library
 from townsquare.pages.view.query_string import Asked
 from townsquare.record.run import Run
 
@@ -151,7 +152,7 @@ def comparison(library: Library, name: str, of: Experiment) -> dict[str, Any]:
         "heading": name if run is None else title_of(run),
         "seeds": list(of.seeds),
         "settings": settings,
-        "hours": None if run is None else hours_of(run),
+        "hours": None if run is None else clock_of(run).hours,
         "agents": None if run is None else int(run.steps["agents"][-1]),
         "steps": None if run is None else run.last_step,
         "propositions": [{"name": each, "text": text} for each, text in texts.items()],
@@ -228,7 +229,7 @@ def person(library: Library, of: Experiment, asked: Asked) -> dict[str, Any]:
     known = queries.propositions(head.cached).to_dicts()
     last = min(library.snapshot(each["run"]).last_step for each in arms)
     return {"seed": seed, "agent": number, "seeds": list(of.seeds), "arms": arms, "propositions": known,
-            "last_step": last, "hours": hours_of(head.run)}  # fmt: skip
+            "last_step": last, "hours": clock_of(head.run).hours}  # fmt: skip
 
 
 # --- courses over one another ------------------------------------------------------------------------------

@@ -13,6 +13,7 @@ from threading import Lock
 from time import monotonic
 from typing import Any
 
+from townsquare.analysis.clock import clock_of
 from townsquare.analysis.contract import CachedRun, setting
 from townsquare.analysis.health import run_health
 from townsquare.core.errors import RecordError, TownsquareError
@@ -283,7 +284,7 @@ def said_of(run: Run, failure: str = "") -> dict[str, Any]:
         "state": run.state,
         "step": run.last_step,
         "steps": setting(run, "steps"),
-        "hours": hours_of(run),
+        "hours": clock_of(run).hours,
         "agents": int(steps["agents"][-1]) if steps.height else 0,
         "rule": str(setting(run, "beliefs", "rule", default="")),
         "moderation": str(setting(run, "moderation", "strategy", default="")),
@@ -295,12 +296,6 @@ def said_of(run: Run, failure: str = "") -> dict[str, Any]:
         "health": "look into it" if known else "good",
         "problems": known,
     }
-
-
-def hours_of(run: Run) -> float | None:
-    """Return the length of a step in hours; None where a step has no length."""
-    minutes = setting(run, "time", "step_minutes", default=None)
-    return None if minutes is None else float(minutes) / 60
 
 
 def _debated(folder: Path) -> bool:

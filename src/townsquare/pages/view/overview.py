@@ -11,7 +11,6 @@ import polars as pl
 
 from townsquare.analysis.beliefs import BINS, belief_change, belief_course, stance_bins, stance_lines
 from townsquare.analysis.causes.contributions import unit_of
-from townsquare.analysis.clock import clock_of
 from townsquare.analysis.contract import setting
 from townsquare.analysis.engagement import engagement
 from townsquare.analysis.health import participation, refusals
@@ -36,8 +35,6 @@ def head(of: Snapshot) -> dict[str, Any]:
         "last_step": of.last_step,
         "propositions": queries.propositions(of.cached).to_dicts(),
         "unit": unit_of(of.run),
-        "step_hours": (clock := clock_of(of.run)).hours,  # None: steps have no length
-        "warm_up_steps": clock.warm_up,
         "trail": bool(setting(of.run, "record", "trail", default=True)),
         "memories": queries.has_memories(of),
     }
