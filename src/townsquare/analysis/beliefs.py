@@ -13,6 +13,7 @@ import numpy as np
 import polars as pl
 from scipy import special
 
+from townsquare.analysis.clock import clock_of
 from townsquare.analysis.contract import Reads, once_a_run, row_count, setting
 from townsquare.analysis.polarization import bimodality, pair_variance
 from townsquare.core.draws import Draws, Stage
@@ -161,7 +162,7 @@ def counts_by_bin(beliefs: pl.LazyFrame) -> pl.LazyFrame:
 
 @once_a_run
 def belief_change(run: Reads) -> pl.DataFrame:
-    """Change from first to last stance, per proposition.
+    """Change of stance from the end of the warm-up to the last step, per proposition.
 
     Returns
     -------
@@ -176,10 +177,17 @@ def belief_change(run: Reads) -> pl.DataFrame:
     return moves.pipe(collected, ORDERED).sort("proposition")
 
 
-def first_stances(run: Reads) -> pl.LazyFrame:
-    """Return the stance of each person after joining: ``agent``, ``proposition``, ``start``, ``born`` (step)."""
+def first_stances(run: Reads, since: int = 0) -> pl.LazyFrame:
+    """Return the stance of each person after joining, or after a later step: ``agent``, ``proposition``, ``start``.
+
+    Also ``born``, the step in which the person joined.
+    """
     born = run.table("agents").lazy().select("agent", pl.col("born").cast(pl.Int32))
-    first = person_beliefs(run).join(born, on="agent").filter(pl.col("step") == pl.col("born"))
+    first = (
+        person_beliefs(run)
+        .join(born, on="agent")
+        .filter(pl.col("step") == pl.max_horizontal("born", pl.lit(min(since, run.last_step), pl.Int32)))
+    )
     return first.select("agent", "proposition", pl.col("stance").alias("start"), "born")
 
 
@@ -196,9 +204,16 @@ def stances_before(run: Reads) -> pl.LazyFrame:
 
 
 def starts_and_ends(run: Reads) -> pl.LazyFrame:
-    """Return first and last stances: ``agent``, ``proposition``, ``name``, ``side``, ``start``, ``end``."""
+    """Return stances at the start and at the end: ``agent``, ``proposition``, ``name``, ``side``, ``start``, ``end``.
+
+    The start is the end of the warm-up, or the step in which a person joined later.
+    """
     sides = true_sides(run).lazy().select("proposition", "name", "side")
-    return first_stances(run).join(last_stances(run), on=["agent", "proposition"]).join(sides, on="proposition")
+    return (
+        first_stances(run, clock_of(run).warm_up)
+        .join(last_stances(run), on=["agent", "proposition"])
+        .join(sides, on="proposition")
+    )
 
 
 def moves_of() -> list[pl.Expr]:

@@ -12,7 +12,7 @@ from townsquare.analysis.clock import clock_of
 from townsquare.analysis.contract import Reads, columns, setting
 from townsquare.analysis.health import belief_movement
 from townsquare.analysis.moderation import labels
-from townsquare.analysis.posts import roots
+from townsquare.analysis.posts import measured_roots, roots
 from townsquare.analysis.reach import exposure_counts
 from townsquare.core.enums import AgentKind
 from townsquare.core.frames import collected
@@ -45,7 +45,7 @@ def courses(run: Reads) -> pl.DataFrame:
 
 def judged_posts(run: Reads) -> pl.DataFrame:
     """Return the injected false posts, or all injected posts where none is false: ``root``, ``step``."""
-    injected = roots(run).filter("injected")
+    injected = measured_roots(run).filter("injected")
     false = injected.filter(pl.col("veracity") == "false")
     return (false if false.height else injected).select("root", pl.col("step").alias("born"), "veracity")
 
@@ -121,7 +121,7 @@ def validity(run: Reads) -> dict[str, float]:
 def _pace(run: Reads) -> dict[str, float]:
     clock, moves = clock_of(run), belief_movement(run)
     most = float(belief_change(run)["absolute_shift"].fill_nan(None).max() or 0.0)  # type: ignore[arg-type]
-    days, gain = clock.last * (clock.hours or 0.0) / 24, float(moves["gain"].sum())
+    days, gain = (clock.last - clock.warm_up) * (clock.hours or 0.0) / 24, float(moves["gain"].sum())
     early = float(moves.filter(pl.col("step") <= clock.warm_up)["gain"].sum())
     return {
         "shift_per_day": most / days if days else math.nan,

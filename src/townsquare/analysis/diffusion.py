@@ -14,7 +14,7 @@ import scipy
 
 from townsquare.analysis import statistics
 from townsquare.analysis.contract import Reads, columns, once_a_run, row_count
-from townsquare.analysis.posts import VERACITIES, roots
+from townsquare.analysis.posts import VERACITIES, measured_roots, roots
 from townsquare.analysis.reach import exposure_counts
 from townsquare.core.array_types import Int64
 from townsquare.core.documents import bundled_labels
@@ -164,7 +164,7 @@ def cascade_growth(run: Reads) -> pl.DataFrame:
         later ones are left out, so that young posts do not pull old ages down), ``value`` (mean), ``low``, ``high``.
     """
     counts = exposure_counts(run)
-    every = roots(run).filter(pl.col("kind") != PostKind.COMMENT).select("root", "veracity", "step")
+    every = measured_roots(run).filter(pl.col("kind") != PostKind.COMMENT).select("root", "veracity", "step")
     ages = pl.DataFrame({"age": range(run.last_step + 1)}, schema={"age": pl.Int32})
     alive = pl.col("step") + pl.col("age") <= run.last_step
     grid = every.join(ages, how="cross").filter(alive).with_columns((pl.col("step") + pl.col("age")).alias("at"))

@@ -15,7 +15,7 @@ from itertools import chain
 import polars as pl
 
 from townsquare.analysis.contract import Reads, once_a_run
-from townsquare.analysis.posts import accepted, per, posts_so_far, root_of_post, roots, step_grid
+from townsquare.analysis.posts import accepted, measured_roots, per, posts_so_far, root_of_post, step_grid
 from townsquare.core.actions import COUNTED, ActionKind
 from townsquare.core.frames import collected
 
@@ -42,7 +42,7 @@ def engagement(run: Reads) -> pl.DataFrame:
         ``dislikes``, ``shares``, ``comments``, ``engagement`` (their sum) in that step; ``cumulative``
         engagement so far; ``per_post`` = cumulative / posts (float64, NaN while there are none of the class).
     """
-    rows = accepted_engagement(run).join(roots(run).lazy().select("root", "veracity"), on="root")
+    rows = accepted_engagement(run).join(measured_roots(run).lazy().select("root", "veracity"), on="root")
     by_class = rows.group_by("step", "veracity").agg(pl.col(list(KINDS)).sum()).pipe(collected)
     total = pl.sum_horizontal(list(KINDS))
     return (

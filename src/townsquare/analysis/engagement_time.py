@@ -14,7 +14,7 @@ from townsquare.analysis import statistics
 from townsquare.analysis.contract import Reads, columns
 from townsquare.analysis.diffusion import mean_by, spread_metrics
 from townsquare.analysis.engagement import KINDS, accepted_engagement, engagement, gaps
-from townsquare.analysis.posts import VERACITIES, roots, step_grid
+from townsquare.analysis.posts import VERACITIES, measured_roots, step_grid
 from townsquare.core.frames import all_collected, collected
 
 LEVELS = columns("step:row veracity:str measure:str unit:str n:int value low high")
@@ -35,7 +35,11 @@ def engagement_levels(run: Reads) -> pl.DataFrame:
         injected posts of known truth: the others are many and mostly comments, and
         :func:`~townsquare.analysis.engagement.engagement` has them.
     """
-    every = roots(run).filter(pl.col("veracity") != "unknown").select("root", "veracity", pl.col("step").alias("since"))
+    every = (
+        measured_roots(run)
+        .filter(pl.col("veracity") != "unknown")
+        .select("root", "veracity", pl.col("step").alias("since"))
+    )
     amount = pl.sum_horizontal(list(KINDS)).sum().cast(pl.Int64).alias("value")
     did = accepted_engagement(run).group_by("root", "step").agg(amount).pipe(collected)
     grid = every.join(step_grid(run).select("step").unique(), how="cross").filter(pl.col("step") >= pl.col("since"))
@@ -76,7 +80,7 @@ def engagement_rates(run: Reads) -> pl.DataFrame:
         ``comments``), ``unit`` (share of exposures), ``n`` (exposures), ``value``, ``low``, ``high`` (Wilson's
         interval, which takes exposures as independent).
     """
-    every = roots(run).select("root", "veracity").lazy()
+    every = measured_roots(run).select("root", "veracity").lazy()
     shown = run.lazy("exposures").group_by("root").len("n").join(every, on="root")
     seen, did = all_collected(
         shown.group_by("veracity").agg(pl.col("n").sum()),

@@ -15,13 +15,13 @@ import polars as pl
 
 from townsquare.analysis.beliefs import belief_change, belief_course, first_stances, names, statements
 from townsquare.analysis.causes.claims import holds_claims, last_beliefs, truth_of_claims
+from townsquare.analysis.clock import clock_of
 from townsquare.analysis.contract import FAMILY, CachedRun, Measure, Reads, columns, measure
 from townsquare.analysis.engagement import engagement_balance, engagement_by_post
-from townsquare.analysis.facts.contract import window_of
 from townsquare.analysis.facts.people import SIDE
 from townsquare.analysis.health import participation
 from townsquare.analysis.moderation import moderation
-from townsquare.analysis.posts import roots
+from townsquare.analysis.posts import measured_roots, roots
 from townsquare.analysis.reach import reach
 from townsquare.core import registry
 from townsquare.core.enums import AgentKind
@@ -140,7 +140,7 @@ def _engagement(run: Reads) -> dict[str, float]:
 
 
 def _reach(run: Reads) -> dict[str, float]:
-    by_post = _after_warm_up(run, reach(run))
+    by_post = reach(run).join(measured_roots(run).select("root"), on="root")
     parts = {word: by_post.filter(pl.col("veracity") == word) for word in ("true", "false")}
     persons = run.table("agents").filter(pl.col("kind") == AgentKind.PERSON)["agent"]
     of_persons = roots(run).filter(pl.col("author").is_in(persons.implode()))["root"]
@@ -156,7 +156,7 @@ def _reach(run: Reads) -> dict[str, float]:
 
 
 def _claims(run: Reads) -> dict[str, float]:
-    beliefs = last_beliefs(run).filter(pl.col("step") >= window_of(run).first) if holds_claims(run) else None
+    beliefs = last_beliefs(run).filter(pl.col("step") > clock_of(run).warm_up) if holds_claims(run) else None
     out = {}
     for word in ("true", "false"):
         name, of = f"belief_in_{word}_claims", truth_of_claims(run).filter(truth=word)["claim"]
@@ -165,14 +165,9 @@ def _claims(run: Reads) -> dict[str, float]:
     return out
 
 
-def _after_warm_up(run: Reads, by_post: pl.DataFrame) -> pl.DataFrame:
-    return by_post.filter(pl.col("step") >= window_of(run).first)
-
-
 def _spread(run: Reads) -> dict[str, float]:
-    false = (
-        _after_warm_up(run, reach(run)).filter(veracity="false").join(engagement_by_post(run), on="root", how="left")
-    )
+    came = measured_roots(run).filter(veracity="false").select("root")
+    false = came.join(reach(run), on="root").join(engagement_by_post(run), on="root", how="left")
     many, exposures = float(false["shares"].sum()), float(false["exposures"].sum())
     return {
         "reshares_false": many if false.height else math.nan,
@@ -185,7 +180,7 @@ def _cross_cutting(run: Reads) -> float:
     """Return the proportion of exposures to the other side, from one array for posts and one for people."""
     first = run.table("post_stances").unique("post", keep="first", maintain_order=True)
     own = first_stances(run).filter(pl.col("start").abs() > SIDE).pipe(collected)
-    in_time = pl.col("step") >= window_of(run).first
+    in_time = pl.col("step") > clock_of(run).warm_up
     shown = run.lazy("exposures").filter(in_time).select("agent", "root").pipe(collected)
     if not (first.height and own.height and shown.height):
         return math.nan
@@ -208,7 +203,7 @@ def _moderation(run: Reads) -> dict[str, float]:
 
 
 def _activity(run: Reads) -> dict[str, float]:
-    steps = participation(run)
+    steps = participation(run).filter(pl.col("step") > clock_of(run).warm_up)
     online, accepted, refused = (int(steps[name].sum()) for name in ("online", "accepted", "refused"))
     return {
         "actions_per_agent_step": accepted / online if online else math.nan,

@@ -11,6 +11,7 @@ from collections.abc import Iterable
 
 import polars as pl
 
+from townsquare.analysis.clock import clock_of
 from townsquare.analysis.contract import Reads, once_a_run, row_count
 from townsquare.core.actions import ActionKind
 from townsquare.core.enums import ActionStatus, PostKind, Veracity, Verdict
@@ -30,8 +31,8 @@ def accepted(run: Reads, kinds: Iterable[int] | None = None) -> pl.LazyFrame:
 
 
 def known_posts(run: Reads) -> pl.DataFrame:
-    """Return the injected roots whose truth the scenario gives, with the columns of :func:`roots`."""
-    return roots(run).filter(pl.col("injected") & (pl.col("veracity") != "unknown"))
+    """Return the injected roots after the warm-up whose truth the scenario gives, with the columns of :func:`roots`."""
+    return measured_roots(run).filter(pl.col("injected") & (pl.col("veracity") != "unknown"))
 
 
 def root_of_post(run: Reads) -> pl.DataFrame:
@@ -63,16 +64,21 @@ def roots(run: Reads) -> pl.DataFrame:
     return posts.select(pl.col("post").alias("root"), *columns, as_words(known, _WORD).alias("veracity")).sort("root")
 
 
+def measured_roots(run: Reads) -> pl.DataFrame:
+    """Return the roots that measures count, those that came after the warm-up, with the columns of :func:`roots`."""
+    return roots(run).filter(pl.col("step") > warm_up) if (warm_up := clock_of(run).warm_up) else roots(run)
+
+
 def posts_so_far(run: Reads) -> pl.DataFrame:
-    """Return how many roots of each class there were at the end of each step.
+    """Return how many measured roots of each class there were at the end of each step.
 
     Returns
     -------
     DataFrame
         One row per step from 1 and class: ``step`` (int32), ``veracity``, ``posts`` (int64, cumulative count).
     """
-    new = roots(run).group_by("step", "veracity").agg(row_count("new"))
-    before = roots(run).filter(pl.col("step") < 1).group_by("veracity").agg(row_count("before"))
+    new = measured_roots(run).group_by("step", "veracity").agg(row_count("new"))
+    before = measured_roots(run).filter(pl.col("step") < 1).group_by("veracity").agg(row_count("before"))
     so_far = pl.col("new").fill_null(0).cum_sum().over("veracity") + pl.col("before").fill_null(0)
     steps = step_grid(run).join(new, on=["step", "veracity"], how="left").join(before, on="veracity", how="left")
     return steps.sort("veracity", "step").select("step", "veracity", so_far.alias("posts")).sort("step", "veracity")

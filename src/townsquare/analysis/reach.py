@@ -9,7 +9,7 @@ from __future__ import annotations
 import polars as pl
 
 from townsquare.analysis.contract import Reads, once_a_run, row_count, setting
-from townsquare.analysis.posts import CARRIED_LABEL, per, posts_so_far, roots, step_grid
+from townsquare.analysis.posts import CARRIED_LABEL, measured_roots, per, posts_so_far, roots, step_grid
 from townsquare.core.frames import all_collected, collected
 
 
@@ -69,7 +69,7 @@ def reach_over_time(run: Reads) -> pl.DataFrame:
         that step, ``cumulative`` exposures, ``mean_reach`` = distinct agents exposed so far, averaged over the
         posts of the class there were so far (float64, agents; NaN while there are none).
     """
-    counts = exposure_counts(run).join(roots(run).select("root", "veracity"), on="root")
+    counts = exposure_counts(run).join(measured_roots(run).select("root", "veracity"), on="root")
     by_class = counts.group_by("step", "veracity").agg(pl.col("exposures").sum(), pl.col("newly").sum())
     both = step_grid(run).join(posts_so_far(run), on=["step", "veracity"], how="left")
     so_far = pl.col("newly").cum_sum().over("veracity"), pl.col("posts")

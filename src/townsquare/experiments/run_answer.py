@@ -13,7 +13,7 @@ from townsquare.analysis.clock import clock_of, in_words
 from townsquare.analysis.contract import Reads, setting
 from townsquare.analysis.facts.check import check_run
 from townsquare.analysis.moderation import moderated, strategy
-from townsquare.analysis.posts import roots
+from townsquare.analysis.posts import measured_roots
 from townsquare.core.enums import AgentKind
 from townsquare.core.words import count, number, percent, printable
 from townsquare.experiments.answer import Answer, mover_lines, title_of
@@ -61,15 +61,16 @@ def _happened(run: Reads, outcome: Mapping[str, float]) -> list[str]:
 
 
 def _injected(run: Reads) -> str:
-    injected = roots(run).filter("injected")
+    injected = measured_roots(run).filter("injected")
     if not injected.height:
         return "No posts were injected."
     false = injected.filter(pl.col("veracity") == "false")
     persons = run.table("agents").filter(pl.col("kind") == AgentKind.PERSON)["agent"]
     by_people = false.filter(pl.col("author").is_in(persons.implode())).height
     from_whom = f" ({number(by_people)} from people, the others from sources)" if 0 < by_people < false.height else ""
-    were = "was" if injected.height == 1 else "were"
-    return f"{count(injected.height, 'post')} {were} injected, {number(false.height)} of them false{from_whom}."
+    were, clock = "was" if injected.height == 1 else "were", clock_of(run)
+    after = f" after the warm-up of {in_words(clock.warm_up * clock.hours)}" if clock.warm_up and clock.hours else ""
+    return f"{count(injected.height, 'post')} {were} injected{after}, {number(false.height)} of them false{from_whom}."
 
 
 def _engagement(outcome: Mapping[str, float]) -> str:

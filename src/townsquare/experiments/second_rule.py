@@ -18,7 +18,7 @@ import numpy as np
 import polars as pl
 
 from townsquare.analysis import statistics
-from townsquare.analysis.beliefs import last_stances, names, starts_and_ends
+from townsquare.analysis.beliefs import first_stances, last_stances, names
 from townsquare.analysis.clock import clock_of
 from townsquare.analysis.contract import setting
 from townsquare.analysis.groups import persons
@@ -171,7 +171,7 @@ def stances_under(run: Run, rule: str, own: Mapping[str, object]) -> tuple[Int64
     """
     people, hours = _people(run), clock_of(run).hours or DAY
     start = np.zeros((people.size, names(run).height))
-    first = collected(starts_and_ends(run)).filter(pl.col("agent").is_in(people.tolist()))
+    first = collected(first_stances(run)).filter(pl.col("agent").is_in(people.tolist()))
     start[np.searchsorted(people, first["agent"].to_numpy()), first["proposition"].to_numpy()] = first["start"]
     member = registry.get("beliefs", rule)
     params = per_agent(member.params(**own), people.size)
