@@ -6,7 +6,7 @@ export default defineConfig({
     outDir: "../src/townsquare/pages/view/static",
     emptyOutDir: true,
     assetsInlineLimit: 0,
-    modulePreload: false,
+    modulePreload: { polyfill: false },
     chunkSizeWarningLimit: 1500,
     rollupOptions: {
       output: {

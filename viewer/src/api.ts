@@ -21,8 +21,18 @@ class Refused extends Error {
   }
 }
 
+const early = new Map<string, Promise<Response>>();
+
+// Asks before the view that shows the answer is loaded; the view then takes the answer instead of asking.
+export function askEarly(path: string, query: Query): void {
+  const url = withQuery(path, query);
+  early.set(url, fetch(url));
+}
+
 async function ask(url: string, signal: AbortSignal): Promise<Response> {
-  const answer = await fetch(url, { signal });
+  const asked = early.get(url);
+  early.delete(url);
+  const answer = await (asked ?? fetch(url, { signal }));
   if (answer.ok) return answer;
   const refusal = (await answer.json().catch(() => null)) as { error?: Wrong } | null;
   throw new Refused(refusal?.error ?? { where: url, got: `status ${answer.status}`, allowed: "", do: "reload the page" });
@@ -277,13 +287,20 @@ export interface Network {
   agents: number;
   follows: number;
   agent: number[];
-  x: number[];
-  y: number[];
   followers: number[];
   source: boolean[];
   born: number[];
   who: string[];
-  edges: number[];
+  blocks: { by: string; of: (string | null)[] } | null;
+}
+
+export interface Reached {
+  post: number;
+  author: number;
+  content: string;
+  veracity: string;
+  seen: { agent: number[]; step: number[] };
+  shared: { agent: number[]; step: number[] };
 }
 
 export interface AgentRow {

@@ -1,8 +1,12 @@
 import { createRoot } from "react-dom/client";
+import { askEarly } from "./api";
 import { App } from "./app";
+import { parse } from "./route";
 import { restoreScheme } from "./theme";
 import "./style.css";
 
 restoreScheme();
+const { view, run } = parse(location.hash);
+if (view === "comparison") for (const path of ["comparison", "courses", "answer"]) askEarly(`/api/${path}`, { comparison: run });
 const root = document.getElementById("root");
 if (root) createRoot(root).render(<App />);

@@ -14,6 +14,7 @@ export interface Colors {
   middle: string;
   accent: string;
   edge: string;
+  across: string;
   series: string[];
 }
 
@@ -28,6 +29,7 @@ const LIGHT: Colors = {
   middle: "#cdd3da",
   accent: "#0e7490",
   edge: "#aeb7c2",
+  across: "#a21caf",
   series: ["#0e7490", "#a21caf", "#4d7c0f", "#b45309", "#4338ca", "#be123c"],
 };
 
@@ -42,6 +44,7 @@ const DARK: Colors = {
   middle: "#566170",
   accent: "#4fc3d9",
   edge: "#46515e",
+  across: "#e07bea",
   series: ["#4fc3d9", "#e07bea", "#9fd356", "#f5b14c", "#9d97ff", "#ff7d95"],
 };
 

@@ -25,6 +25,9 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     record(parent / "arms" / "first")
     record(parent / "second run", moderation={"strategy": "none"})
     record(parent / "records", agents=120, steps=6, **RECORDS)
+    planted = {"kind": "block", "n_blocks": 3, "homophily": 0.9, "mean_followed": 20}
+    record(parent / "blocks", graph=planted)
+    record(parent / "trait", graph={"kind": "block", "by": "gender"})
     return parent
 
 
@@ -163,6 +166,25 @@ def test_the_network_moves_with_the_slider_and_opens_an_agent(browser: Any, url:
     visit.page.locator(".beside ol button").first.click()
     visit.page.get_by_role("link", name="What moved this belief").click()
     visit.page.wait_for_selector("[data-testid=waterfall]")
+    assert visit.heard == []
+    visit.close()
+
+
+def test_agents_stand_in_communities_and_are_colored_by_what_is_chosen(browser: Any, url: str) -> None:
+    visit = Visit(browser, url, place("blocks", "network"))
+    visit.page.wait_for_selector("[data-testid=network][data-discs='4']")  # the three planted blocks, and sources
+    assert "Louvain" in visit.page.locator("[data-testid=key]").inner_text()
+    sizes = visit.page.locator("[data-testid=communities] li .muted").all_inner_texts()
+    assert len(sizes) == 3
+    assert min(map(int, sizes)) > 50
+    visit.page.get_by_label("Color", exact=True).select_option("post")
+    visit.wait("document.querySelector('.legend')?.innerText.includes('shared it')")
+    visit.page.get_by_label("Color", exact=True).select_option("claim")
+    visit.wait("document.querySelector('.legend')?.innerText.includes('saw none')")
+    visit.wait("location.hash.includes('color=claim')")
+    visit.open(place("trait", "network"))
+    visit.page.wait_for_selector("[data-testid=network][data-ready]")
+    assert "gender" in visit.page.locator("[data-testid=key]").inner_text()
     assert visit.heard == []
     visit.close()
 

@@ -1,6 +1,6 @@
 // Selected runs over one another: the same charts as those of a comparison, each run an arm.
 import { useEffect, useState, type JSX } from "react";
-import { useAnswer, type RunRow } from "../api";
+import { useAnswer, type Courses, type RunRow } from "../api";
 import { count, words } from "../format";
 import { Problem, State } from "../parts";
 import { link, type Route } from "../route";
@@ -17,10 +17,12 @@ export function Compare({ route }: { route: Route }): JSX.Element {
     document.title = "Compare · Townsquare";
   }, []);
   const listed = useListed(runs);
+  const going = (listed ?? []).filter((run) => run.state === "running");
+  const fresh = going.map((run) => `${run.id} ${run.step ?? ""}`).join(" ");
+  const courses = useAnswer<Courses>(runs.length < 2 ? "" : "/api/courses", { run: runs }, fresh);
   if (runs.length < 2) {
     return <Problem wrong={{ where: "compare", got: `${runs.length} runs`, allowed: "two or more", do: "select them in the list of runs" }} />;
   }
-  const fresh = (listed ?? []).map((run) => `${run.step ?? ""} ${run.state}`).join(" ");
   return (
     <>
       <div className="page-head">
@@ -32,7 +34,7 @@ export function Compare({ route }: { route: Route }): JSX.Element {
           </span>
         )}
       </div>
-      {listed !== null && <OverlayView query={{ run: runs }} fresh={fresh} single />}
+      <OverlayView answer={courses} query={{ run: runs }} single />
       <Which runs={runs} listed={listed ?? []} />
     </>
   );

@@ -1,6 +1,6 @@
 // A comparison: what it says, the primary outcome by arm, courses over one another, all outcomes, facts, its runs.
 import { useEffect, useState, type JSX } from "react";
-import { useAnswer, type ArmMean, type Compared, type Facts, type Answers } from "../api";
+import { useAnswer, type Answer, type Answers, type ArmMean, type Compared, type Courses, type Facts } from "../api";
 import { count, words } from "../format";
 import { Answered, Csv, Estimate, isOn, Section, State, Tag, Toggle, Verdict } from "../parts";
 import { compared, link, withQuery, type Route } from "../route";
@@ -14,6 +14,9 @@ export function ComparisonView({ route }: { route: Route }): JSX.Element {
   const [tick, setTick] = useState(0);
   const answer = useAnswer<Compared>("/api/comparison", { comparison: id }, tick);
   const ended = answer.data === null || answer.data.waiting === 0;
+  // Asked together with the comparison; again only while its runs go on.
+  const fresh = ended ? "" : `${answer.data?.finished} ${answer.data?.failed}`;
+  const courses = useAnswer<Courses>("/api/courses", { comparison: id }, fresh);
   useEffect(() => {
     document.title = `${id} · Townsquare`;
   }, [id]);
@@ -22,11 +25,10 @@ export function ComparisonView({ route }: { route: Route }): JSX.Element {
     const timer = window.setInterval(() => setTick((old) => old + 1), AGAIN);
     return () => window.clearInterval(timer);
   }, [ended]);
-  return <Answered of={answer}>{(data) => <Inside data={data} route={route} />}</Answered>;
+  return <Answered of={answer}>{(data) => <Inside data={data} courses={courses} route={route} fresh={fresh} />}</Answered>;
 }
 
-function Inside({ data, route }: { data: Compared; route: Route }): JSX.Element {
-  const fresh = `${data.finished} ${data.failed}`;
+function Inside({ data, courses, route, fresh }: { data: Compared; courses: Answer<Courses>; route: Route; fresh: string }): JSX.Element {
   return (
     <>
       <div className="run-head">
@@ -64,7 +66,7 @@ function Inside({ data, route }: { data: Compared; route: Route }): JSX.Element 
         {data.outcome && <Primary data={data} />}
         <AnswerCard id={data.id} fresh={fresh} />
       </div>
-      <OverlayView query={{ comparison: data.id }} fresh={fresh} single={false} />
+      <OverlayView answer={courses} query={{ comparison: data.id }} single={false} />
       <Outcomes data={data} all={isOn(route.query, "all", false)} />
       <FactsCard data={data} asked={route.query.get("facts") === "1"} />
       <Members data={data} />

@@ -1,7 +1,7 @@
 // Courses of several arms over one another, or less the baseline, with bands over seeds: 95% intervals.
 import { useMemo, type JSX } from "react";
 import type { EChartsCoreOption } from "echarts/core";
-import { useAnswer, type ArmCourse, type Courses, type OneCourse } from "../api";
+import type { Answer, ArmCourse, Courses, OneCourse } from "../api";
 import { axes, Chart, tooltip, unitAxis } from "../chart";
 import { estimate, tick } from "../format";
 import { Answered, Choice, Section } from "../parts";
@@ -23,8 +23,7 @@ export function styleOf(nth: number, colors: Colors): Style {
   return { dash, color: nth === 0 ? colors.ink : (colors.series[(nth - 1) % colors.series.length] ?? colors.accent) };
 }
 
-export function OverlayView({ query, fresh, single }: { query: Query; fresh: string; single: boolean }): JSX.Element {
-  const answer = useAnswer<Courses>("/api/courses", query, fresh);
+export function OverlayView({ answer, query, single }: { answer: Answer<Courses>; query: Query; single: boolean }): JSX.Element {
   const route = useRoute();
   const show: Show = route.query.get("show") === "difference" ? "difference" : "level";
   const hidden = route.query.getAll("hide");

@@ -1,11 +1,14 @@
-// The drawn network: a sigma graph whose colors follow the slider without being laid out again.
+// The drawn network: agents in discs of communities, follows between discs as bands; colors follow the slider.
 import Graph from "graphology";
 import Sigma from "sigma";
 import { NodePointProgram } from "sigma/rendering";
 import type { Network } from "../api";
-import { stanceColor, type Colors } from "../theme";
+import type { Colors } from "../theme";
+import type { Disc, Places } from "./places";
 
-const NOT_THERE = -128;
+const MOST_BANDS = 160;
+const WIDEST = 14; // pixels
+const NAMED = 15; // pixels: radius of a disc from which its number is written
 
 interface Node {
   x: number;
@@ -18,12 +21,20 @@ interface Node {
   zIndex: number;
 }
 
+// Follows between two discs, both ways together, and those of them that join opposite sides.
+export interface Band {
+  from: number;
+  to: number;
+  all: number;
+  across: number;
+}
+
 export interface Look {
-  stances: Int8Array;
+  color: (row: number) => string;
   step: number;
   chosen: number | null;
   around: ReadonlySet<number>;
-  follows: boolean;
+  bands: Band[];
   moved: number[] | null;
   colors: Colors;
 }
@@ -32,22 +43,23 @@ export class Picture {
   private readonly graph = new Graph<Node>({ multi: true, type: "directed" });
   private readonly drawn: Sigma<Node>;
   private readonly row = new Map<number, number>();
-  private readonly shades = new Map<number, string>();
-  private shadesOf: Colors | null = null;
+  private readonly under: CanvasRenderingContext2D | undefined;
+  private readonly room: number; // pixels: radius that each agent has in the picture
   private look: Look | null = null;
 
   constructor(
     box: HTMLElement,
     private readonly network: Network,
+    private readonly places: Places,
+    private readonly names: string[],
     onPick: (agent: number) => void,
   ) {
+    this.room = Math.sqrt((box.clientWidth * box.clientHeight * 0.5) / Math.PI / Math.max(network.agent.length, 1));
     const sizes = this.sizes(null);
     network.agent.forEach((agent, row) => {
       this.row.set(agent, row);
-      const size = sizes[row] ?? 1;
-      const position = { x: network.x[row] ?? 0, y: network.y[row] ?? 0 };
-      const label = network.who[row] ?? "";
-      this.graph.addNode(row, { ...position, size, label, color: "#999999", hidden: false, highlighted: false, zIndex: 0 });
+      const position = { x: places.x[row] ?? 0, y: places.y[row] ?? 0 };
+      this.graph.addNode(row, { ...position, size: sizes[row] ?? 1, label: network.who[row] ?? "", color: "#999999", hidden: false, highlighted: false, zIndex: 0 });
     });
     this.drawn = new Sigma<Node>(this.graph, box, {
       allowInvalidContainer: true,
@@ -58,23 +70,38 @@ export class Picture {
       labelDensity: 0.6,
       zIndex: true,
       minEdgeThickness: 0.5,
+      stagePadding: 22,
     });
+    const sides = (of: (disc: Disc) => number): [number, number] => [
+      Math.min(...places.discs.map((disc) => of(disc) - disc.radius)),
+      Math.max(...places.discs.map((disc) => of(disc) + disc.radius)),
+    ];
+    if (places.discs.length) this.drawn.setCustomBBox({ x: sides((disc) => disc.x), y: sides((disc) => disc.y) });
+    this.drawn.createCanvasContext("discs");
+    const { discs } = this.drawn.getCanvases();
+    if (discs) box.prepend(discs); // below all that sigma draws
+    this.under = discs?.getContext("2d") ?? undefined;
+    this.drawn.resize(true);
+    this.drawn.on("afterRender", () => this.underlay());
     this.drawn.on("enterNode", () => (box.style.cursor = "pointer"));
     this.drawn.on("leaveNode", () => (box.style.cursor = ""));
     this.drawn.on("clickNode", ({ node }) => onPick(network.agent[Number(node)] ?? 0));
   }
 
   show(look: Look): void {
-    const same = this.look?.colors === look.colors && this.look.chosen === look.chosen;
-    if (this.look?.colors !== look.colors) this.paint(look.colors);
+    const old = this.look;
+    if (old?.colors !== look.colors) this.paint(look.colors);
     // Another step changes colors only: then sigma need not index places, edges and labels anew.
-    const resized = (this.look?.moved ?? null) !== look.moved;
-    const colorsOnly = same && !resized && this.look?.around === look.around && this.look.follows === look.follows;
+    const resized = (old?.moved ?? null) !== look.moved;
+    const colorsOnly = !resized && old?.colors === look.colors && old.chosen === look.chosen && old.around === look.around;
     this.look = look;
     if (!colorsOnly) this.connect(look);
-    if (resized) this.resize(this.sizes(look.moved));
+    if (resized) {
+      const sizes = this.sizes(look.moved);
+      this.graph.updateEachNodeAttributes((node, known) => ({ ...known, size: sizes[Number(node)] ?? 1 }), { attributes: ["size"] });
+    }
     const attributes: (keyof Node)[] = colorsOnly ? ["color", "hidden"] : ["color", "hidden", "highlighted", "zIndex"];
-    this.graph.updateEachNodeAttributes((node, old) => this.dress(Number(node), old, look), { attributes });
+    this.graph.updateEachNodeAttributes((node, known) => this.dress(Number(node), known, look), { attributes });
     if (!colorsOnly) this.drawn.refresh();
   }
 
@@ -83,12 +110,8 @@ export class Picture {
     const { agent, followers } = this.network;
     const values = moved ? agent.map((id) => moved[id] ?? 0) : followers;
     const most = values.reduce((a, b) => Math.max(a, b), moved ? 1e-12 : 1);
-    const base = agent.length > 3000 ? 1.2 : 2.4;
-    return values.map((value) => base + 9 * Math.sqrt(value / most));
-  }
-
-  private resize(sizes: number[]): void {
-    this.graph.updateEachNodeAttributes((node, old) => ({ ...old, size: sizes[Number(node)] ?? 1 }), { attributes: ["size"] });
+    const base = Math.min(Math.max(this.room * 0.5, 1.1), 4);
+    return values.map((value) => base + 7 * Math.sqrt(value / most));
   }
 
   private paint(colors: Colors): void {
@@ -98,39 +121,79 @@ export class Picture {
 
   private dress(row: number, node: Node, look: Look): Node {
     const agent = this.network.agent[row] ?? 0;
-    const code = look.stances[agent] ?? NOT_THERE;
     const near = agent === look.chosen || look.around.has(agent);
-    if (look.chosen !== null && !near) node.color = look.colors.line;
-    else node.color = code === NOT_THERE ? look.colors.ink : this.shade(code, look.colors);
+    node.color = look.chosen !== null && !near ? look.colors.line : look.color(row);
     node.hidden = (this.network.born[row] ?? 0) > look.step;
     node.highlighted = agent === look.chosen;
     node.zIndex = near ? 1 : 0;
     return node;
   }
 
-  private shade(code: number, colors: Colors): string {
-    if (this.shadesOf !== colors) this.shades.clear();
-    this.shadesOf = colors;
-    const known = this.shades.get(code) ?? stanceColor(code / 127, colors);
-    this.shades.set(code, known);
-    return known;
-  }
-
-  // Only follows that are to be seen are in the graph: hidden ones would cost as much to draw.
+  // Single follows are those of a chosen agent; all others are in bands.
   private connect(look: Look): void {
     this.graph.clearEdges();
     const from = look.chosen === null ? undefined : this.row.get(look.chosen);
-    if (from !== undefined) {
-      for (const agent of look.around) {
-        const to = this.row.get(agent);
-        if (to !== undefined) this.graph.addEdge(from, to, { color: look.colors.muted, size: 0.8 });
-      }
-    } else if (look.follows) {
-      const { edges } = this.network;
-      for (let at = 0; at + 1 < edges.length; at += 2) {
-        this.graph.addEdge(edges[at], edges[at + 1], { color: look.colors.edge, size: 0.6 });
+    if (from === undefined) return;
+    for (const agent of look.around) {
+      const to = this.row.get(agent);
+      if (to !== undefined) this.graph.addEdge(from, to, { color: look.colors.muted, size: 0.8 });
+    }
+  }
+
+  // Bands, discs and their numbers, below the agents.
+  private underlay(): void {
+    const { under, look } = this;
+    if (!under || !look) return;
+    const { width, height } = this.drawn.getDimensions();
+    under.clearRect(0, 0, width, height);
+    const discs = this.places.discs.map(({ x, y, radius }) => {
+      const [center, edge] = [this.drawn.graphToViewport({ x, y }), this.drawn.graphToViewport({ x: x + radius, y })];
+      return { ...center, radius: Math.hypot(edge.x - center.x, edge.y - center.y) };
+    });
+    const shown = look.chosen === null ? look.bands.filter((band) => band.from !== band.to).slice(0, MOST_BANDS) : [];
+    const most = Math.max(...shown.map((band) => band.all), 1);
+    for (const [color, size] of [[look.colors.edge, "all"], [look.colors.across, "across"]] as const) {
+      under.strokeStyle = color;
+      for (const band of shown) {
+        const [from, to] = [discs[band.from], discs[band.to]];
+        if (!from || !to || !band[size]) continue;
+        under.lineWidth = Math.max((WIDEST * band[size]) / most, 0.3);
+        under.globalAlpha = 0.55;
+        under.beginPath();
+        under.moveTo(from.x, from.y);
+        under.quadraticCurveTo((from.x + to.x) / 2 + (to.y - from.y) * 0.14, (from.y + to.y) / 2 - (to.x - from.x) * 0.14, to.x, to.y);
+        under.stroke();
       }
     }
+    under.globalAlpha = 1;
+    const inside = new Map(look.bands.filter((band) => band.from === band.to).map((band) => [band.from, band]));
+    under.font = "600 12px system-ui, sans-serif";
+    under.textAlign = "center";
+    discs.forEach((disc, nth) => {
+      const ring = (color: string, share: number): void => {
+        under.strokeStyle = color;
+        under.beginPath();
+        under.arc(disc.x, disc.y, disc.radius + 2, -Math.PI / 2, -Math.PI / 2 + 2 * Math.PI * share);
+        under.stroke();
+      };
+      under.fillStyle = look.colors.paper;
+      under.beginPath();
+      under.arc(disc.x, disc.y, disc.radius + 2, 0, 2 * Math.PI);
+      under.fill();
+      under.lineWidth = 1.5;
+      ring(look.colors.edge, 1);
+      under.lineWidth = 3;
+      const own = inside.get(nth);
+      if (own?.across && look.chosen === null) ring(look.colors.across, own.across / own.all);
+    });
+    under.fillStyle = look.colors.ink;
+    under.strokeStyle = look.colors.soft;
+    discs.forEach((disc, nth) => {
+      if (disc.radius < NAMED) return;
+      const name: [string, number, number] = [this.names[nth] ?? "", disc.x, disc.y - disc.radius - 6];
+      under.strokeText(...name);
+      under.fillText(...name);
+    });
   }
 
   zoom(by: number): void {

@@ -8,6 +8,7 @@ import { change, changeAll, compared, link, useRoute, withQuery } from "../route
 const AGAIN = 2000;
 const NOW_AND_THEN = 10_000; // while nothing goes on: a run may begin
 const AT_ONCE = 100; // while some runs are not read yet
+const LOADED_AFTER = 600; // the view that comes next, once the list is there
 const ALONE = "Runs outside comparisons";
 
 interface Listing {
@@ -62,6 +63,8 @@ export function Runs(): JSX.Element {
   const pause = data?.pending ? AT_ONCE : running ? AGAIN : NOW_AND_THEN;
   useEffect(() => {
     document.title = "Runs · Townsquare";
+    const timer = window.setTimeout(() => void import("./comparison"), LOADED_AFTER);
+    return () => window.clearTimeout(timer);
   }, []);
   useEffect(() => {
     if (data === null) return undefined;

@@ -257,6 +257,13 @@ def course_frame(library: Library, asked: Asked) -> tuple[pl.DataFrame, dict[str
 
 def overlay(library: Library, asked: Asked) -> dict[str, Any]:
     """Return each course by arm, with bands over seeds, and less the baseline: the first arm."""
+    if not asked.word("comparison"):
+        return _overlay(library, asked)
+    of = library.comparison(asked.word("comparison"))
+    return library.once_for(of, "the courses", lambda: _overlay(library, asked))
+
+
+def _overlay(library: Library, asked: Asked) -> dict[str, Any]:
     frame, names = course_frame(library, asked)
     baseline = next(iter(names))
     made = {"level": bands(frame), "difference": differences(frame, baseline)} if frame.height else {}

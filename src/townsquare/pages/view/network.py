@@ -1,47 +1,104 @@
-"""The network view: which agents are drawn, where, how large, and the stance of each after a step."""
+"""The network view: which agents are drawn, whom they follow, and what each is colored by after a step.
+
+Where each agent stands is computed in the browser, from all follows between agents that are drawn.
+"""
 
 from __future__ import annotations
 
-from hashlib import sha256
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 import polars as pl
 
+from townsquare.analysis.contract import row_count, setting
 from townsquare.core.array_types import Int64
-from townsquare.pages.view import layout, queries
-from townsquare.pages.view.answers import from_file
+from townsquare.core.frames import ORDERED, collected
+from townsquare.pages.view import post_queries, queries
+from townsquare.pages.view.answers import columns
 from townsquare.pages.view.library import Snapshot
 
 MOST_AGENTS = 20_000
 """Agents drawn at most: those with the most followers, and an even sample of the others."""
-MOST_FOLLOWS = 12_000
-"""Follows drawn at most, evenly sampled; those of a chosen agent are always drawn."""
+MOST_FOLLOWS = 400_000
+"""Follows of which the browser makes communities at most, evenly sampled; those of a chosen agent are always drawn."""
 NOT_THERE = -128
 """Code of an agent without a stance after a step: not yet there, or a source."""
 
 
 def network(of: Snapshot) -> dict[str, Any]:
-    """Return nodes as columns (agent, x, y, followers, kind, born, who), and a sample of follows as rows of nodes."""
+    """Return nodes as columns (agent, followers, source, born, who), and the communities that the run recorded.
+
+    ``blocks`` has the trait ``by`` that blocks of the graph were made of and the answer ``of`` each node (null for
+    none); it is null for other graphs.
+    """
     agents, followers, follows = _graph(of)
     drawn = _drawn(agents["agent"].to_numpy(), followers)
-    places = _places(of, drawn, follows)
-    ends = _between(drawn, follows)
-    chosen = np.unique(np.linspace(0, max(ends.shape[0] - 1, 0), min(MOST_FOLLOWS, ends.shape[0])).astype(np.int64))
     shown = agents[drawn.tolist()]
     return {
         "agents": agents.height,
         "follows": int(follows.shape[0]),
         "agent": drawn.tolist(),
-        "x": np.round(places[:, 0], 4).tolist(),
-        "y": np.round(places[:, 1], 4).tolist(),
         "followers": followers[drawn].tolist(),
         "source": (shown["kind"] == "source").to_list(),
         "born": shown["born"].to_list(),
         "who": shown["who"].to_list(),
-        "edges": ends[chosen].ravel().tolist(),
+        "blocks": _blocks(of, shown),
     }
+
+
+def follow_ends(of: Snapshot) -> bytes:
+    """Return both ends of each follow between agents that are drawn, as rows of these: pairs of uint16."""
+    agents, followers, follows = _graph(of)
+    ends = _between(_drawn(agents["agent"].to_numpy(), followers), follows)
+    chosen = np.unique(np.linspace(0, max(ends.shape[0] - 1, 0), min(MOST_FOLLOWS, ends.shape[0])).astype(np.int64))
+    return ends[chosen].astype("<u2").tobytes()
+
+
+def reached(of: Snapshot, root: int) -> dict[str, Any]:
+    """Return the steps in which agents first saw a post and first shared it, as columns, and its author and text."""
+    posts = of.cached.table("posts")
+    shown = post_queries.shown_to(of, root).group_by("agent").agg(pl.col("step").min()).sort("agent")
+    passed_on = posts.filter((pl.col("root") == root) & (pl.col("post") != root) & (pl.col("step") <= of.last_step))
+    shared = passed_on.group_by(pl.col("author").alias("agent")).agg(pl.col("step").min()).sort("agent")
+    text = queries.post_texts(of.cached).filter(pl.col("post") == root)
+    return {
+        "post": root,
+        "author": int(posts.filter(pl.col("post") == root)["author"][0]),
+        "content": text["content"][0],
+        "veracity": text["veracity"][0],
+        "seen": columns(shown),
+        "shared": columns(shared),
+    }
+
+
+def false_share(of: Snapshot, step: int, proposition: int) -> bytes:
+    """Return the share of false posts among those on a claim that each agent was shown up to a step, one byte each.
+
+    Posts on a claim are true and false ones that take a stance on the proposition; -127 to 127 stands for only true to
+    only false, ``NOT_THERE`` for none.
+    """
+    rows = of.cached.once(f"veracity of {proposition}", lambda: _judged(of, proposition)).filter(pl.col("step") <= step)
+    sums = rows.group_by("agent").agg(pl.col("false", "posts").sum())
+    codes = np.full(of.cached.table("agents").height, NOT_THERE, np.int8)
+    share = sums["false"].to_numpy() / sums["posts"].to_numpy()
+    codes[sums["agent"].to_numpy()] = np.round((2 * share - 1) * 127).astype(np.int8)
+    return codes.tobytes()
+
+
+def _judged(of: Snapshot, proposition: int) -> pl.DataFrame:
+    """Return ``agent``, ``step``, ``posts`` and ``false``: exposures to true and false posts on a proposition."""
+    on = (
+        of.cached.table("post_stances")
+        .filter(pl.col("proposition") == proposition)
+        .select(pl.col("post").alias("root"))
+    )
+    known = queries.post_texts(of.cached).filter(pl.col("veracity").is_in(["true", "false"]))
+    judged = known.filter(pl.col("post") == pl.col("root")).join(on, on="root", how="semi")
+    rows = of.cached.lazy("exposures").select("agent", "step", "root")
+    false = judged.select("root", false=(pl.col("veracity") == "false").cast(pl.Int64))
+    sums = row_count("posts"), pl.col("false").sum()
+    return collected(rows.join(false.lazy(), on="root").group_by("agent", "step").agg(*sums), ORDERED)
 
 
 def influence(of: Snapshot) -> dict[str, Any]:
@@ -74,9 +131,9 @@ def stance_codes(of: Snapshot, step: int, proposition: int) -> bytes:
 
 
 def node_table(of: Snapshot, step: int, proposition: int) -> pl.DataFrame:
-    """Return what the picture shows, for the CSV: agent, name, place, sizes, stance and confidence after the step."""
+    """Return what the picture shows, for the CSV: agent, name, sizes, stance and confidence after the step."""
     made = network(of)
-    names = ("agent", "who", "x", "y", "followers", "source", "born")
+    names = ("agent", "who", "followers", "source", "born")
     nodes = pl.DataFrame({name: made[name] for name in names}).with_columns(pl.col("agent").cast(pl.Int32))
     stances = queries.stances_at(of.run, step, proposition)
     moved = queries.influence(of).rename({"moved": "moved_others"})
@@ -110,11 +167,10 @@ def _between(drawn: Int64, follows: Int64) -> Int64:
     return ends[(ends >= 0).all(axis=1)]
 
 
-def _places(of: Snapshot, drawn: Int64, follows: Int64) -> npt.NDArray[np.float64]:
-    def placed() -> dict[str, Any]:
-        ends = _between(drawn, follows)
-        return {"places": layout.positions(ends[:, 0], ends[:, 1], drawn.size).tolist()}
-
-    key = f"{layout.FORMAT}:{of.run.header.settings_hash}:{sha256(drawn.tobytes()).hexdigest()}"
-    places = from_file(of.run.folder, "layout", key, placed)["places"]
-    return np.array(places, np.float64).reshape(-1, 2)
+def _blocks(of: Snapshot, shown: pl.DataFrame) -> dict[str, Any] | None:
+    trait = setting(of.run, "graph", "by", default="") if setting(of.run, "graph", "kind") == "block" else ""
+    values = of.cached.table("trait_values").filter(pl.col("label") == trait)
+    if values.is_empty():
+        return None
+    answers = of.cached.table("traits").join(values, on=["trait", "value"]).select("agent", "answer")
+    return {"by": trait, "of": shown.join(answers, on="agent", how="left", maintain_order="left")["answer"].to_list()}
