@@ -97,7 +97,7 @@ docs: $(DEV) ## build the documentation into site/
 viewer: ## build the page of `townsquare view` from viewer/ (needs Node 20 and the network)
 	cd viewer && npm ci && npm run build
 
-screenshots: $(DEV) ## record two runs and draw each view of the viewer into docs/images/ (needs Chromium)
+screenshots: $(DEV) ## record runs and draw each view of the viewer into docs/images/ (needs Chromium)
 	$(BIN)/python scripts/screenshots.py
 
 LOCK = $(UV) pip compile --upgrade --universal --generate-hashes --no-annotate \

@@ -27,7 +27,8 @@ VIEWS = {
     "comparison": ("#/comparison/moderation?show=difference", 1300),
     "person": ("#/comparison/moderation/person/40?step=7", 1100),
     "overview": (f"#/run/{RUN}/overview?step=8", 1180),
-    "network": (f"#/run/{RUN}/network?step=12&size=moved", 1100),
+    "network": ("#/run/town/network?step=240", 1230),
+    "notes": ("#/run/town/notes?step=200&note=92", 1500),
     "agents": (f"#/run/{RUN}/agents", 800),
     "agent": (f"#/run/{RUN}/agent/40?step=7", 1500),
     "records": ("#/run/records/agent/1?step=5", 2700),
@@ -49,10 +50,12 @@ WIDTH = 1280
 
 
 def record(folder: Path) -> None:
-    """What the pictures show: a comparison of four arms, a run under argument records, a debate."""
+    """What the pictures show: a comparison of four arms, a run under argument records, a town with notes, a debate."""
     layers, _ = layers_for("health-rumor@1", agents=300, steps=20)
     compare(layers, {"moderation.strategy": list(ARMS)}, [1, 2, 3], folder / "moderation")
     ts.simulate(ts.resolve_for("health-rumor@1", agents=120, steps=8, seed=1, sets=RECORDS), folder / "records")
+    community = {"moderation": {"strategy": "community"}}
+    ts.simulate(ts.resolve_for("health-rumor", agents=2000, seed=1, sets=community), folder / "town")
     hold_debates(layers_for_debates("compulsory-voting", (), trials=1, seed=1), arms_of({}), folder / "debate", 1)
 
 

@@ -21,13 +21,24 @@ RECORDS: dict[str, Any] = {
     "moderation": {"strategy": "hybrid", "takedown": False},
     "memory": {"enabled": True},
 }
-VIEWS = ("overview", "network", "agents", "agent/7?step=2", "posts", "post/1")
+VIEWS = ("overview", "network", "agents", "agent/7?step=2", "posts", "post/1", "notes")
+# A small town with many notes, scored by the bridging scorer.
+NOTES: dict[str, Any] = {
+    "time": {"warm_up_hours": 0},
+    "moderation": {"strategy": "community", "contributors": 0.9, "ratings_per_day": 24},
+    "policy": {"notes": 1.0},
+}
 
 
-def record(folder: Path, agents: int = 200, steps: int = 4, **more: Any) -> Path:
+def record(folder: Path, agents: int = 200, steps: int = 4, scenario: str = "health-rumor@1", **more: Any) -> Path:
     """A recorded run of the bundled rumor."""
-    ts.simulate(ts.resolve_for("health-rumor@1", agents=agents, steps=steps, seed=3, sets=more), folder)
+    ts.simulate(ts.resolve_for(scenario, agents=agents, steps=steps, seed=3, sets=more), folder)
     return folder
+
+
+def record_notes(folder: Path) -> Path:
+    """A recorded run with notes of every status; its last step is one with a fit from a new start."""
+    return record(folder, agents=300, steps=72, scenario="health-rumor", **NOTES)
 
 
 def ask(url: str, path: str, headers: dict[str, str] | None = None, **query: Any) -> tuple[int, bytes, Any]:

@@ -15,6 +15,7 @@ const Compare = lazy(() => import("./views/compare").then((file) => ({ default: 
 const Comparison = lazy(() => import("./views/comparison").then((file) => ({ default: file.ComparisonView })));
 const Debate = lazy(() => import("./views/debate").then((file) => ({ default: file.Debate })));
 const Network = lazy(() => import("./views/network").then((file) => ({ default: file.NetworkView })));
+const Notes = lazy(() => import("./views/notes").then((file) => ({ default: file.Notes })));
 const Overview = lazy(() => overview().then((file) => ({ default: file.Overview })));
 const PersonInArms = lazy(() => import("./views/person").then((file) => ({ default: file.PersonInArms })));
 const Post = lazy(() => import("./views/post").then((file) => ({ default: file.Post })));
@@ -25,6 +26,7 @@ const TABS: [string, string, string[]][] = [
   ["network", "Network", ["network"]],
   ["agents", "Agents", ["agents", "agent"]],
   ["posts", "Posts", ["posts", "post"]],
+  ["notes", "Notes", ["notes"]],
 ];
 
 export function App(): JSX.Element {
@@ -107,7 +109,7 @@ function RunHead({ head, route }: { head: Head; route: Route }): JSX.Element {
             <a href={compared(head.comparison)}>{head.comparison}</a> <span aria-hidden="true">/</span>{" "}
           </>
         )}
-        <span className="run-id">{head.comparison && head.id.startsWith(`${head.comparison}/`) ? head.id.slice(head.comparison.length + 1) : head.id}</span>
+        <h1 className="run-id">{head.comparison && head.id.startsWith(`${head.comparison}/`) ? head.id.slice(head.comparison.length + 1) : head.id}</h1>
       </nav>
       <div className="facts" data-testid="facts">
         <strong>{head.scenario ?? ""}</strong>
@@ -141,6 +143,7 @@ function RunHead({ head, route }: { head: Head; route: Route }): JSX.Element {
 function View(properties: ViewProperties): JSX.Element {
   const { view, id } = properties.route;
   if (view === "network") return <Network {...properties} />;
+  if (view === "notes") return <Notes {...properties} />;
   if (view === "agents") return <Agents {...properties} />;
   if (view === "agent" && id !== null) return <Agent key={id} {...properties} id={id} />;
   if (view === "posts") return <Posts {...properties} />;

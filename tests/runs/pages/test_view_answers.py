@@ -38,7 +38,7 @@ def url(folder: Path) -> Iterator[str]:
 
 
 BYTES = {"stances", "follows", "false-share"}
-EVERYTHING = {"run": "first", "agent": 7, "step": 2, "post": 1}
+EVERYTHING = {"run": "first", "agent": 7, "step": 2, "post": 1, "note": 0}
 
 
 def test_runs_are_listed_with_what_tells_them_apart(url: str) -> None:

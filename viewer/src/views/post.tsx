@@ -222,6 +222,7 @@ function Notes({ facts, run }: { facts: PostFacts; run: string }): JSX.Element {
             ) : (
               <span>{words(note.status)}</span>
             )}
+            <a href={link(run, "notes", null, { note: note.note })}>Why</a>
           </p>
         </li>
       ))}

@@ -9,7 +9,6 @@ import polars as pl
 
 from townsquare.analysis.contract import CachedRun
 from townsquare.analysis.engagement import accepted_engagement
-from townsquare.analysis.moderation import note_scores
 from townsquare.core.actions import COUNTED
 from townsquare.core.enums import LogKind, PostKind
 from townsquare.core.frames import collected
@@ -77,34 +76,45 @@ def moderation_of(run: CachedRun, root: int) -> pl.DataFrame:
     return log.filter(pl.col("root") == root).select("step", pl.col("kind").alias("what"), "reason", "value")
 
 
-def notes_of(run: CachedRun, root: int) -> pl.DataFrame:
-    """Return notes on a root: ``note``, ``step``, ``author``, ``who``, ``content``, ``helpful``, ``somewhat``,
-    ``not_helpful``, ``shown``, ``decided`` (step of the last decision, or null), ``status`` (word), and ``intercept``
-    and ``factor`` as last recorded (null for no number).
+def note_states(run: CachedRun, step: int) -> pl.DataFrame:
+    """Return notes as they stood after a step: ``note``, ``helpful``, ``somewhat``, ``not_helpful`` (ratings),
+    ``shown``, ``decided`` (step of the last decision, or null), ``status`` (word), and ``intercept`` and ``factor``
+    (null for no number).
     """
+    tables = ("notes", "note_ratings", "moderation_log", "note_scores")
+    notes, given_ratings, log, scored = (run.table(name).filter(pl.col("step") <= step) for name in tables)
     given = pl.col("rating").fill_nan(None).fill_null(pl.col("helpful").cast(pl.Float64))
     ratings_by_word = {"helpful": given == 1, "somewhat": given == 0.5, "not_helpful": given == 0}
     counted = [condition.sum().cast(pl.Int64).alias(name) for name, condition in ratings_by_word.items()]
-    ratings = run.table("note_ratings").group_by("note").agg(counted)
-    log = run.table("moderation_log")
     # The log names a note in `value`; the last of showing and withdrawing decides.
     states = log.filter(pl.col("kind").is_in([int(LogKind.NOTE_SHOWN), int(LogKind.NOTE_WITHDRAWN)]))
     last = states.group_by(pl.col("value").cast(pl.Int32).alias("note"), maintain_order=True).agg(
         (pl.col("kind").last() == int(LogKind.NOTE_SHOWN)).alias("shown"), pl.col("step").last().alias("decided")
     )
-    scores = note_scores(run).select("note", "intercept", "factor", scored="status")
-    posts = run.table("posts").select("post", "root")
-    rows = run.table("notes").join(posts, on="post", maintain_order="left").filter(pl.col("root") == root)
-    rows = queries.with_who(queries.with_text(rows, run), run)
-    for part in (ratings, last, scores):
+    scores = queries.worded(scored.group_by("note").last(), "note_scores")
+    rows = notes.select("note")
+    for part in (given_ratings.group_by("note").agg(counted), last, scores.rename({"status": "scored"})):
         rows = rows.join(part, on="note", how="left", maintain_order="left")
-    counts = pl.col(*ratings_by_word).fill_null(0)
-    text, shown = pl.col("content").fill_null(""), pl.col("shown").fill_null(False)
+    shown = pl.col("shown").fill_null(False)
     other = pl.when(pl.col("scored") == "not_helpful").then(pl.lit("not_helpful")).otherwise(pl.lit("pending"))
     status = pl.when(shown).then(pl.lit("shown")).otherwise(other).alias("status")
-    numbers = pl.col("intercept", "factor")
-    who = pl.col("who").fill_null(OUTSIDE)
-    return rows.select("note", "step", "author", who, text, counts, shown, "decided", status, numbers)
+    numbers = pl.col("intercept", "factor").fill_nan(None)
+    return rows.select("note", pl.col(*ratings_by_word).fill_null(0), shown, "decided", status, numbers)
+
+
+def note_list(run: CachedRun) -> pl.DataFrame:
+    """Return notes: ``note``, ``root``, ``step``, ``author``, ``who``, ``content``; untrusted texts."""
+    posts = run.table("posts").select("post", "root")
+    rows = run.table("notes").join(posts, on="post", how="left", maintain_order="left")
+    named = queries.with_who(queries.with_text(rows, run), run)
+    who, text = pl.col("who").fill_null(OUTSIDE), pl.col("content").fill_null("")
+    return named.select("note", "root", "step", "author", who, text)
+
+
+def notes_of(run: CachedRun, root: int) -> pl.DataFrame:
+    """Return notes on a root, with what :func:`note_list` and :func:`note_states` have of them after the last step."""
+    states = note_states(run, run.last_step)
+    return note_list(run).filter(pl.col("root") == root).drop("root").join(states, on="note", maintain_order="left")
 
 
 def thread_of(run: CachedRun, root: int) -> pl.DataFrame:

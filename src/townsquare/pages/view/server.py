@@ -23,7 +23,7 @@ from townsquare.experiments.manifest import Experiment
 from townsquare.pages.view import agent as agents
 from townsquare.pages.view import comparison as comparisons
 from townsquare.pages.view import debate as debates
-from townsquare.pages.view import network, overview, queries, tables
+from townsquare.pages.view import network, notes, overview, queries, tables
 from townsquare.pages.view import post as posts
 from townsquare.pages.view.access import OnlyWithToken
 from townsquare.pages.view.answers import bytes_answer, csv_answer, error_answer, from_file, json_answer, page_answer
@@ -117,6 +117,9 @@ QUESTIONS: Mapping[str, Question] = {
     "without": asks(_without, "agent", "step", "number", "rank", "post"),
     "records": asks(agents.records, "agent", "step", "proposition"),
     "without-record": asks(agents.without_record, "agent", "step", "proposition", "claim"),
+    "notes": lambda of, _: of.cached.once("notes", lambda: notes.notes(of)),
+    "notes-at": asks(notes.notes_at, "step", "number"),
+    "note": asks(notes.note, "note", "step"),
     "posts": paged(tables.posts_asked_for),
     "post": asks(posts.post, "post"),
 }

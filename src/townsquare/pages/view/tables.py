@@ -15,7 +15,7 @@ from townsquare.analysis.health import participation
 from townsquare.analysis.moderation import moderation_events
 from townsquare.core.extras import MissingExtra
 from townsquare.pages.view import agent as agents
-from townsquare.pages.view import network, post_queries, queries
+from townsquare.pages.view import network, notes, post_queries, queries
 from townsquare.pages.view import post as posts
 from townsquare.pages.view.library import Snapshot
 from townsquare.pages.view.query_string import Asked
@@ -157,6 +157,8 @@ TABLES: Mapping[str, TableOf] = {
     "records": asks(_records, "agent", "step", "proposition"),
     "thread": asks(_of_record(post_queries.thread_of), "root"),
     "notes": asks(_of_record(post_queries.notes_of), "root"),
+    "plane": asks(notes.plane, "step"),
+    "raters": asks(notes.raters, "step", "number"),
     "verdicts": asks(posts.findings, "root"),
     "seen": asks(post_queries.shown_to, "root"),
     "seen-by": asks(_seen_by, "root"),

@@ -31,7 +31,7 @@ from townsquare.simulation.moderation.note_scorers.factorization import (
 
 _LEFT_SIDE, _SIDE_MEAN, _BOTH_MEAN = 3, 0.4, 0.3  # raters of each side; highest mean ratings of a note not helpful
 _AUTHOR_COST = 5  # helpful notes that make up for one that is not
-_SMALL_SIDE = 9  # up to this net count the smaller side has to be a share of all
+SMALL_SIDE = 9  # up to this net count the smaller side has to be a share of all
 _PASSES, _WARM_PASSES = 2_000, 20  # of a fit from a new start, and from the one of the step before
 _COLD_EVERY = 24  # steps: a fit from a new start finds another optimum if there is one
 _TAG_WEIGHT, _TAG_QUANTILE, _NEAR_QUANTILE, _TAG_POWER = 2.5, 0.95, 0.4, 5
@@ -128,6 +128,38 @@ class NoteResults:
         return min(positive, 1 - positive)
 
 
+@dataclass(frozen=True, slots=True)
+class SideVotes:
+    """Ratings of each note (n,) by raters who count, of the left side (factor below 0) and of the right side.
+
+    ``left`` and ``right`` are how many, ``left_mean`` and ``right_mean`` their means, ``net`` is the number of helpful
+    minus not helpful ones on the side where it is smaller.
+    """
+
+    left: Float
+    right: Float
+    left_mean: Float
+    right_mean: Float
+    net: Float
+
+    @property
+    def both(self) -> Float:
+        """Ratings of both sides together."""
+        return np.asarray(self.left + self.right)
+
+
+def votes_by_side(rows: RatedNotes, passed: Bool, factor: Float) -> SideVotes:
+    """Return ratings by side, of raters who passed."""
+    right = passed[rows.rater] & (factor[rows.rater] >= 0)
+    left = passed[rows.rater] & (factor[rows.rater] < 0)
+    n_left, n_right = rows.per_note(left), rows.per_note(right)
+    with np.errstate(invalid="ignore"):
+        left_mean, right_mean = rows.per_note(left, rows.value) / n_left, rows.per_note(right, rows.value) / n_right
+    votes = 1.0 * (rows.value == 1) - (rows.value == 0)
+    net = np.minimum(rows.per_note(left, votes), rows.per_note(right, votes))
+    return SideVotes(n_left, n_right, left_mean, right_mean, net)
+
+
 def note_results(rows: RatedNotes, c: Params, start: Fit | None = None) -> NoteResults | None:
     """Return what the rounds give; None where no note has ratings enough to be fitted.
 
@@ -197,21 +229,17 @@ def _statuses(
 ) -> Array:  # fmt: skip
     """Apply the rules in their order; later ones overwrite. A rejected note is pending."""
     status = _by_scores(rows, c, count, notes, bound)
-    right = passed[rows.rater] & (factor[rows.rater] >= 0)
-    left = passed[rows.rater] & (factor[rows.rater] < 0)
-    sides = [rows.per_note(side) for side in (left, right)]
+    votes = votes_by_side(rows, passed, factor)
     with np.errstate(invalid="ignore"):
-        means = [rows.per_note(side, rows.value) / n for side, n in zip((left, right), sides, strict=True)]
-    both = (np.minimum(*sides) >= _LEFT_SIDE) & (np.maximum(*means) <= _SIDE_MEAN) & (sum(means) / 2 <= _BOTH_MEAN)
+        low = (votes.left_mean + votes.right_mean) / 2 <= _BOTH_MEAN
+        low &= np.maximum(votes.left_mean, votes.right_mean) <= _SIDE_MEAN
+    both = low & (np.minimum(votes.left, votes.right) >= _LEFT_SIDE)
     status[both & (count >= c.note_ratings_at_least)] = NoteStatus.NOT_HELPFUL
-    low = ~rows.misleading & (notes.intercept < c.not_misleading_intercept)
-    status[low] = NoteStatus.NOT_HELPFUL
+    status[~rows.misleading & (notes.intercept < c.not_misleading_intercept)] = NoteStatus.NOT_HELPFUL
     stays = (rows.status == NoteStatus.SHOWN) & (notes.intercept >= c.shown_intercept - c.shown_margin)
     status[stays & rows.misleading & (count >= c.note_ratings_at_least)] = NoteStatus.SHOWN
-    votes = 1.0 * (rows.value == 1) - (rows.value == 0)
-    smaller = np.minimum(*(rows.per_note(side, votes) for side in (left, right)))
-    few = (smaller <= _SMALL_SIDE) & (smaller < c.net_helpful_share * sum(sides))
-    rejected = tagged | (np.abs(notes.factor) > c.largest_factor) | (smaller < c.net_helpful_at_least) | few
+    few = (votes.net <= SMALL_SIDE) & (votes.net < c.net_helpful_share * votes.both)
+    rejected = tagged | (np.abs(notes.factor) > c.largest_factor) | (votes.net < c.net_helpful_at_least) | few
     status[rejected & (status == NoteStatus.SHOWN)] = NoteStatus.PENDING
     return status
 
@@ -236,18 +264,23 @@ def _tagged(rows: RatedNotes, c: Params, factor: Float, notes: Scores, count: Fl
     return out
 
 
-def score(ratings: NoteRatings, previous: NoteScores, params: Params) -> NoteScores:
-    """Fit all ratings so far, and apply the rules; notes and raters with few ratings stay pending, without numbers."""
+def rated(ratings: NoteRatings, previous: NoteScores, params: Params) -> RatedNotes:
+    """Return ratings and notes of a step in the terms of the rules."""
     decided = np.where(ratings.decided < 0, np.iinfo(np.int32).max, ratings.decided)
     timely = ratings.step <= decided[ratings.note]
     if params.rating_window is not None:
         timely &= ratings.step - ratings.written[ratings.note] <= params.rating_window
-    n, n_raters = ratings.n_notes, int(max(ratings.rater.max(initial=-1), ratings.author.max(initial=-1))) + 1
-    rows = RatedNotes(
-        ratings.note, ratings.rater, ratings.value, timely, ratings.author, np.ones(n, np.bool_), previous.status,
-        np.zeros((ratings.note.size, 0), np.bool_), n_raters,
+    n_raters = int(max(ratings.rater.max(initial=-1), ratings.author.max(initial=-1))) + 1
+    return RatedNotes(
+        ratings.note, ratings.rater, ratings.value, timely, ratings.author, np.ones(ratings.n_notes, np.bool_),
+        previous.status, np.zeros((ratings.note.size, 0), np.bool_), n_raters,
     )  # fmt: skip
-    results = note_results(rows, params, None if ratings.now % _COLD_EVERY == 0 else _start(previous))
+
+
+def score(ratings: NoteRatings, previous: NoteScores, params: Params) -> NoteScores:
+    """Fit all ratings so far, and apply the rules; notes and raters with few ratings stay pending, without numbers."""
+    start, n = None if ratings.now % _COLD_EVERY == 0 else _start(previous), ratings.n_notes
+    results = note_results(rated(ratings, previous, params), params, start)
     none = np.full(n, np.nan)
     notes = Scores(none, none) if results is None else results.notes
     status = np.full(n, NoteStatus.PENDING, np.uint8) if results is None else results.status
