@@ -41,7 +41,8 @@ class Moved(NamedTuple):
     """Output of a kernel: the belief after the step, and each part of the move.
 
     ``stance``, ``confidence``, ``anchor`` and ``clip`` are (n, P); ``exposure`` and ``trust`` (as read) are (m,) and
-    ``own`` is (k,). All float64; the parts of an agent and proposition sum to its move.
+    ``own`` is (k,). All float64; the parts of an agent and proposition sum to its move. ``retracted`` is (m,), or (0,)
+    of a rule that takes nothing back.
     """
 
     stance: Float
@@ -51,6 +52,7 @@ class Moved(NamedTuple):
     own: Float
     anchor: Float
     clip: Float
+    retracted: Float
 
 
 def read_only(array: npt.ArrayLike, dtype: npt.DTypeLike) -> Array:
@@ -98,7 +100,7 @@ def settings(params: AgentParams, names: tuple[str, ...], n_agents: int) -> Tabl
 def unmoved(state: BeliefState, n_rows: int, n_own: int) -> Moved:
     """Return arrays for a kernel's results: stance and confidence unset, parts of the move 0, trust NaN."""
     shape = state.stance.shape
-    parts = np.zeros(n_rows), np.full(n_rows, np.nan), np.zeros(n_own), np.zeros(shape), np.zeros(shape)
+    parts = np.zeros(n_rows), np.full(n_rows, np.nan), np.zeros(n_own), np.zeros(shape), np.zeros(shape), np.zeros(0)
     return Moved(np.empty(shape), np.empty(shape), *parts)
 
 

@@ -94,7 +94,7 @@ def check_beliefs(rule: BeliefRule, state: object, shape: tuple[int, ...], first
             raise _breach(rule, f"array {name!r} has shape {np.shape(array)}", f"first axis {shape[0]}")
     for name, block in pairs.items():
         rows = (int(block.indptr[-1]),) if isinstance(block, PairBlock) and len(block.indptr) else None
-        if rows is None or block.n_agents != shape[0] or not block.key.shape == block.value.shape == rows:
+        if rows is None or block.n_agents != shape[0] or not block.key.shape == block.value.shape[:1] == rows:
             raise _breach(rule, f"pairs {name!r} are no block of {shape[0]} agents", "rows by agent")
     if rule.unit == "log odds":
         _check_log_odds(rule, state, first)

@@ -327,6 +327,9 @@ class BeliefRule:
         A compiled form with the same result, for ``townsquare fit``. Without it, ``step`` is called for each message.
     veracities : callable, optional
         ``veracities(state, params) -> Veracities`` after a step, of a rule that holds how far claims are believed.
+    judge : callable, optional
+        ``judge(state, inputs, params, rng) -> (m,)`` log odds with which readers believe the claim of each exposure,
+        NaN for opinions: what ``step`` would find with the same arguments.
     """
 
     name: str
@@ -340,6 +343,7 @@ class BeliefRule:
     abrupt: bool = False
     replay: Replay | None = None
     veracities: Callable[[BeliefState, AgentParams], Veracities] | None = None
+    judge: Callable[[BeliefState, BeliefInputs, AgentParams, StageDraws], Float] | None = None
 
 
 def per_agent(params: MemberParams, n: int, own: Mapping[str, Float] | None = None) -> AgentParams:

@@ -5,6 +5,7 @@
     D += ± 2 atanh(r g |s|) · new · Δw / n            term "exposure", of each of n rows of one side that are new
     w(k) = k / (1 + (k − 1) overlap)                  k: recent readings of the side, `attention` a row, fading in a day
     g = min(σ(V) / credence, 1)                       for news; 1 for opinions
+    D −= retract · (what is left of a claim's terms) · (1 − g now / g then)   term "retracted", where V fell
     V = logit(plausibility) + concord/2 · (±1) + source + familiar · log2(1 + T) ± verdict · h · m
 
 A₀ is an agent's own baseline for life. A claim counts as evidence as far as it is believed: V is the veracity that a
@@ -16,6 +17,8 @@ feed, not of a conversation in a laboratory; ``docs/beliefs-and-people.md`` says
 """
 
 from __future__ import annotations
+
+from typing import NamedTuple
 
 import numpy as np
 
@@ -30,13 +33,13 @@ from townsquare.beliefs.contract import (
     Trail,
     Veracities,
 )
-from townsquare.beliefs.credence_claim_kernels import Claims, met_claims, take_step
+from townsquare.beliefs.credence_claim_kernels import SUMS, Claims, judge_shown, met_claims, no_claims, take_step
 from townsquare.beliefs.credence_kernels import Attitudes, Step
 from townsquare.beliefs.equation import STANCE_MARGIN, stances_of, start_log_odds
 from townsquare.beliefs.trail import assemble
 from townsquare.core.array_types import Float
 from townsquare.core.draws import StageDraws
-from townsquare.core.pairs import PairBlock, empty_block
+from townsquare.core.pairs import PairBlock
 from townsquare.settings.config import ASSUMED, MemberParams, setting
 
 FITTED, REPEATED = "fitted: experiments with labels,", "fitted: truth effect over a month,"
@@ -77,6 +80,10 @@ class Params(MemberParams):
     half_life: float = setting(
         14.0, "half-life of what exposures moved, back to the own baseline; 3 to 60", gt=0, unit="days", basis=ASSUMED
     )
+    retract: float = setting(
+        0.5, "proportion of what a claim moved that is taken back when it is no longer believed; 0 to 1", ge=0, le=1,
+        basis=ASSUMED,
+    )  # fmt: skip
     familiar: float = setting(
         0.55,
         "log odds that one full reading of a claim adds to its veracity, at once",
@@ -104,31 +111,57 @@ def init(stance: Float, confidence: Float, params: AgentParams) -> BeliefState:
         LOG_ODDS: start.copy(), BASELINE: start, HOURS: np.zeros(n), READ: np.zeros((*stance.shape, 2)),
         CLOCK: np.zeros(n),
     }  # fmt: skip
-    pairs = {name: empty_block(n, np.float64) for name in Claims._fields}
-    return BeliefState(attained, confidence.copy(), attained.copy(), stored, pairs)
+    return BeliefState(attained, confidence.copy(), attained.copy(), stored, no_claims(n, stance.shape[1]))
 
 
 def step(state: BeliefState, inputs: BeliefInputs, params: AgentParams, rng: StageDraws) -> tuple[BeliefState, Trail]:
     """Let attitudes leak, judge claims, and add the arguments of a step; the trail is in log odds."""
-    rows, n = arrays.columns(Exposed, inputs.exposures), state.stance.shape[0]
-    contents = arrays.columns(Contents, inputs.contents)
-    before = Attitudes(*(arrays.read_only(state.arrays[name], "f8") for name in (LOG_ODDS, BASELINE, HOURS, READ)))
-    moved = arrays.unmoved(state, rows.stance.shape[0], inputs.own.post.shape[0])
+    given = _given(state, inputs, params, rng)
+    indptr, key, claims, slot = met_claims(state.pairs, given.rows.indptr, given.contents)
+    m, n = given.rows.stance.shape[0], state.stance.shape[0]
+    moved = arrays.unmoved(state, m, inputs.own.post.shape[0])._replace(retracted=np.zeros(m))
     out = Step(
-        np.empty_like(before.log_odds), np.empty(n), np.empty_like(before.read), moved.stance, moved.exposure,
-        moved.trust, moved.anchor,
+        np.empty(state.stance.shape), np.empty(n), np.empty((*state.stance.shape, 2)), moved.stance, moved.exposure,
+        moved.trust, moved.anchor, moved.retracted,
     )  # fmt: skip
-    heed = rng.uniform("heed", inputs.first + np.arange(n), lasting=True)
-    clock = arrays.read_only(np.asarray(state.arrays[CLOCK], np.float64) + inputs.hours, "f8")
-    indptr, key, claims, slot = met_claims(state.pairs, rows.indptr, contents)
-    believed, sums = np.full(rows.stance.shape[0], np.nan), np.zeros((key.shape[0], 5))
-    take_step(rows, contents, before, inputs.hours, clock, heed, slot, arrays.settings(params, _SETTINGS, n), claims,
-          believed, sums, out)  # fmt: skip
+    believed, sums = np.full(m, np.nan), np.zeros((key.shape[0], SUMS))
+    take_step(*given[:-1], slot, given.table, claims, believed, sums, out)
     stored = {
-        LOG_ODDS: out.log_odds, BASELINE: state.arrays[BASELINE], HOURS: out.hours, READ: out.read, CLOCK: clock,
+        LOG_ODDS: out.log_odds, BASELINE: state.arrays[BASELINE], HOURS: out.hours, READ: out.read, CLOCK: given.clock,
     }  # fmt: skip
     pairs = {name: PairBlock(indptr, key, part) for name, part in claims._asdict().items()}
     return BeliefState(out.stance, state.confidence, state.start, stored, pairs), assemble(inputs, moved)
+
+
+def judge(state: BeliefState, inputs: BeliefInputs, params: AgentParams, rng: StageDraws) -> Float:
+    """Return how far readers believe the claim of each exposure, (m,) log odds, NaN for opinions: what step finds."""
+    given = _given(state, inputs, params, rng)
+    _, key, claims, slot = met_claims(state.pairs, given.rows.indptr, given.contents, alone=True)
+    believed, sums = np.full(given.rows.stance.shape[0], np.nan), np.zeros((key.shape[0], SUMS))
+    judge_shown(*given[:-1], slot, given.table, claims, believed, sums, np.empty(state.stance.shape))
+    return believed
+
+
+class _Given(NamedTuple):
+    """What the kernels read of a step: ``clock`` (n,) hours of the run at its end, ``heed`` (n,) lasting draws."""
+
+    rows: Exposed
+    contents: Contents
+    before: Attitudes
+    hours: float
+    clock: Float
+    heed: Float
+    table: arrays.Table
+
+
+def _given(state: BeliefState, inputs: BeliefInputs, params: AgentParams, rng: StageDraws) -> _Given:
+    n = state.stance.shape[0]
+    before = Attitudes(*(arrays.read_only(state.arrays[name], "f8") for name in (LOG_ODDS, BASELINE, HOURS, READ)))
+    clock = arrays.read_only(np.asarray(state.arrays[CLOCK], np.float64) + inputs.hours, "f8")
+    return _Given(
+        arrays.columns(Exposed, inputs.exposures), arrays.columns(Contents, inputs.contents), before, inputs.hours,
+        clock, rng.uniform("heed", inputs.first + np.arange(n), lasting=True), arrays.settings(params, _SETTINGS, n),
+    )  # fmt: skip
 
 
 def veracities(state: BeliefState, params: AgentParams) -> Veracities:
@@ -145,5 +178,6 @@ def veracities(state: BeliefState, params: AgentParams) -> Veracities:
 
 
 RULE = BeliefRule(
-    "credence", frozenset({"exposures", "contents"}), Params, init, step, unit="log odds", veracities=veracities
-)
+    "credence", frozenset({"exposures", "contents"}), Params, init, step, unit="log odds", veracities=veracities,
+    judge=judge,
+)  # fmt: skip

@@ -15,27 +15,31 @@ from townsquare.beliefs.credence_kernels import (
     DAY,
     Attitudes,
     Step,
+    gate,
     independent,
     label_of,
     leak,
+    leaked,
+    left_after,
     persuade,
     prior_of,
     reliability_of,
 )
 from townsquare.core.array_types import Array, Float, Int64
-from townsquare.core.pairs import PairBlock, upsert
+from townsquare.core.pairs import PairBlock, empty_block, lookup, upsert
 
 STRENGTH = 0.5
 """Strength of a claim as evidence for itself, where nobody rated it."""
 
 
 class Claims(NamedTuple):
-    """Parts of pairs of an agent and a claim, (k,) float64 each.
+    """Parts of pairs of an agent and a claim, (k,) float64 each; ``left`` is (k, P).
 
     ``prior`` log odds at the first meeting; ``source`` log odds of who passed it on, ``witnesses`` how often it was
     read. Memory in a fast and a slow part: ``verdict_fast`` and ``verdict_slow`` of verdicts, as shares of a verdict
     that is heeded, negative for false; ``read_fast`` and ``read_slow`` of readings. ``met``: hours on the run's clock.
-    ``judged``: log odds at the last showing, with the label beside it.
+    ``judged``: log odds at the last showing, with the label beside it. ``left``: what is left of the terms by which the
+    claim moved the attitude toward each proposition, and ``gate`` how far it was believed when it did, in [0, 1].
     """
 
     prior: Float
@@ -47,25 +51,41 @@ class Claims(NamedTuple):
     read_slow: Float
     met: Float
     judged: Float
+    gate: Float
+    left: Float
 
 
-def met_claims(pairs: Mapping[str, PairBlock], indptr: Int64, contents: Contents) -> tuple[Int64, Array, Claims, Int64]:
+SUMS = 7
+"""Columns of ``sums``, in which what rows say of a claim adds up."""
+
+
+def no_claims(n: int, n_propositions: int) -> dict[str, PairBlock]:
+    """Return the parts of ``n`` agents that met no claim."""
+    pairs = {name: empty_block(n, np.float64) for name in Claims._fields}
+    return pairs | {"left": pairs["left"]._replace(value=np.empty((0, n_propositions)))}
+
+
+def met_claims(
+    pairs: Mapping[str, PairBlock], indptr: Int64, contents: Contents, *, alone: bool = False
+) -> tuple[Int64, Array, Claims, Int64]:
     """Return pairs with those of this step among them: the CSR, its claims, the parts, and the pair of each row.
 
-    A new pair is all 0, and was met at -1; the pair of a row without a claim is -1.
+    A new pair is all 0, and was met at -1; the pair of a row without a claim is -1. With ``alone``, only the pairs of
+    this step are returned.
     """
     old = pairs[Claims._fields[0]]
     is_claim = contents.claim >= 0
     asked = np.r_[0, np.cumsum(is_claim)][indptr]
     index = PairBlock(old.indptr, old.key, np.arange(old.key.shape[0], dtype=np.int64))
+    index = empty_block(old.n_agents, np.int64) if alone else index
     keys = np.ascontiguousarray(contents.claim[is_claim])
     block, slot, _ = upsert(index, asked, keys, np.full(keys.shape[0], -1, np.int64))
-    was = np.asarray(block.value, np.int64)
-    known = np.flatnonzero(was >= 0)  # old pairs keep their order
-    parts = {name: np.zeros(was.shape[0]) for name in Claims._fields}
+    was = lookup(old, block.indptr, block.key) if alone else np.asarray(block.value, np.int64)
+    known = np.flatnonzero(was >= 0)
+    parts = {name: np.zeros((was.shape[0], *pairs[name].value.shape[1:])) for name in Claims._fields}
     parts["met"] -= 1.0
     for name, part in parts.items() if old.key.size else ():
-        part[known] = pairs[name].value
+        part[known] = pairs[name].value[was[known]] if alone else pairs[name].value  # old pairs keep their order
     of_row = np.full(is_claim.shape[0], -1, np.int64)
     of_row[is_claim] = slot
     return block.indptr, block.key, Claims(**parts), read_only(of_row, "i8")
@@ -86,6 +106,7 @@ def _fade(s: int, now: float, p: Any, claims: Claims) -> None:
     claims.verdict_slow[s] *= slow
     claims.read_fast[s] *= fast
     claims.read_slow[s] *= slow
+    claims.left[s] *= left_after(days, p)
     claims.met[s] = now
 
 
@@ -105,8 +126,8 @@ def meet(
 ) -> None:  # fmt: skip
     """Write what agent ``i`` believes of each claim it is shown, ``believed`` (m,): with the label beside it now.
 
-    ``own`` (n, P) are its log odds of propositions. A showing is judged before it counts as a reading. ``sums`` (k, 5)
-    are 0 before and after, here and in :func:`remember`: what adds up by pair does not depend on the order of rows.
+    ``own`` (n, P) are its log odds of propositions. A showing is judged before it counts as a reading. ``sums``
+    (k, ``SUMS``) are 0 before and after: what adds up by pair does not depend on the order of rows.
     """
     for x in range(rows.indptr[i], rows.indptr[i + 1]):
         s = slot[x]
@@ -130,16 +151,52 @@ def meet(
 
 
 @nb.njit(cache=True, error_model="numpy")
+def retract(
+    i: int, rows: Exposed, slot: Int64, p: Any, claims: Claims, believed: Float, sums: Float, out: Step
+) -> None:
+    """Take back a part of what each claim shown to agent ``i`` had moved, where it is believed less than then."""
+    first, stop = rows.indptr[i], rows.indptr[i + 1]
+    for x in range(first, stop):
+        s = slot[x]
+        if s >= 0 and claims.gate[s] > 0.0 and _counts(x, first, rows):
+            sums[s, 0] += 1.0
+            sums[s, 4] += believed[x]
+    for x in range(first, stop):
+        s, k = slot[x], rows.proposition[x]
+        if s < 0 or sums[s, 0] == 0.0:
+            continue
+        falls = 1.0 - gate(sums[s, 4] / sums[s, 0], p) / claims.gate[s]
+        again = False
+        for y in range(first, x):
+            again |= slot[y] == s and rows.proposition[y] == k
+        if falls > 0.0 and not again:
+            back = -p.retract * falls * claims.left[s, k]
+            out.retracted[x] = back
+            claims.left[s, k] += back
+            out.log_odds[i, k] += back
+    for x in range(first, stop):
+        s = slot[x]
+        if s >= 0 and sums[s, 0] > 0.0:
+            claims.gate[s] = min(claims.gate[s], gate(sums[s, 4] / sums[s, 0], p))
+            sums[s, :] = 0.0
+
+
+@nb.njit(cache=True, error_model="numpy")
 def remember(
     i: int, rows: Exposed, contents: Contents, slot: Int64, heed: float, p: Any, claims: Claims, believed: Float,
-    sums: Float,
+    sums: Float, exposure: Float,
 ) -> None:  # fmt: skip
-    """Add the readings, sources and labels of a step to the parts of each claim that agent ``i`` was shown.
+    """Add the readings, sources, labels and moves of a step to the parts of each claim that agent ``i`` was shown.
 
-    ``sums`` are of showings, reliability, labels, shares of a verdict in labels, and beliefs at the showing.
+    ``sums`` are of showings, reliability, labels, shares of a verdict in labels, beliefs at the showing, sizes of
+    moves ``exposure`` (m,), and these times how far the claim counted.
     """
     for x in range(rows.indptr[i], rows.indptr[i + 1]):
         s = slot[x]
+        if s >= 0 and exposure[x] != 0.0:
+            claims.left[s, rows.proposition[x]] += exposure[x]
+            sums[s, 5] += abs(exposure[x])
+            sums[s, 6] += abs(exposure[x]) * gate(believed[x], p)
         if s >= 0 and _counts(x, rows.indptr[i], rows):
             label = label_of(contents.verdict[x], contents.noted[x], heed, p)
             sums[s, 0] += 1.0
@@ -154,6 +211,9 @@ def remember(
             continue
         n, labels = sums[s, 0], sums[s, 2]
         claims.judged[s] = sums[s, 4] / n
+        if sums[s, 5] > 0.0:
+            had = max(np.abs(claims.left[s]).sum() - sums[s, 5], 0.0)
+            claims.gate[s] = (had * claims.gate[s] + sums[s, 6]) / (had + sums[s, 5])
         read, before = p.attention * n, claims.witnesses[s]
         claims.witnesses[s] = before + read
         more = independent(claims.witnesses[s], p.overlap) - independent(before, p.overlap)
@@ -178,5 +238,26 @@ def take_step(
         p, since = table[i % table.shape[0]], before.hours[i] + hours
         leak(i, rows.indptr[i + 1] > rows.indptr[i] or since >= DAY - 1e-9, before, since, p, out)
         meet(i, rows, contents, slot, out.log_odds, clock[i], heed[i], p, claims, believed, sums)
+        retract(i, rows, slot, p, claims, believed, sums, out)
         persuade(i, rows, believed, p, out)
-        remember(i, rows, contents, slot, heed[i], p, claims, believed, sums)
+        remember(i, rows, contents, slot, heed[i], p, claims, believed, sums, out.exposure)
+
+
+@nb.njit(cache=True, error_model="numpy")
+def _own_now(i: int, before: Attitudes, since: float, p: Any, own: Float) -> None:
+    left = left_after(since / DAY, p)
+    for k in range(own.shape[1]):
+        own[i, k] = before.log_odds[i, k] + leaked(i, k, before, left)
+
+
+@nb.njit(parallel=True, nogil=True, cache=True, error_model="numpy")
+def judge_shown(
+    rows: Exposed, contents: Contents, before: Attitudes, hours: float, clock: Float, heed: Float, slot: Int64,
+    table: Table, claims: Claims, believed: Float, sums: Float, own: Float,
+) -> None:  # fmt: skip
+    """Write what :func:`take_step` will find of ``believed`` (m,), and nothing else; ``own`` (n, P) is room to work."""
+    for i in nb.prange(clock.shape[0]):
+        if rows.indptr[i + 1] > rows.indptr[i]:
+            p = table[i % table.shape[0]]
+            _own_now(i, before, before.hours[i] + hours, p, own)
+            meet(i, rows, contents, slot, own, clock[i], heed[i], p, claims, believed, sums)

@@ -32,7 +32,7 @@ class Attitudes(NamedTuple):
 class Step(NamedTuple):
     """Results: attitudes after the step, as in :class:`Attitudes`; stances (n, P); and the parts of the move.
 
-    ``exposure`` and ``trust`` (m,) are of rows, ``anchor`` (n, P) is what leaked away.
+    ``exposure``, ``trust`` and ``retracted`` (m,) are of rows, ``anchor`` (n, P) is what leaked away.
     """
 
     log_odds: Float
@@ -42,6 +42,7 @@ class Step(NamedTuple):
     exposure: Float
     trust: Float
     anchor: Float
+    retracted: Float
 
 
 @nb.njit(inline="always", cache=True, error_model="numpy")
@@ -124,14 +125,28 @@ def _group(i: int, first: int, stop: int, rows: Exposed, believed: Float, p: Any
     out.log_odds[i, k] = total
 
 
+@nb.njit(inline="always", cache=True, error_model="numpy")
+def left_after(days: float, p: Any) -> float:
+    """Return how much of what exposures moved is left after some days."""
+    out: float = 2.0 ** (-days / p.half_life)
+    return out
+
+
+@nb.njit(inline="always", cache=True, error_model="numpy")
+def leaked(i: int, k: int, before: Attitudes, left: float) -> float:
+    """Return what the log odds of agent ``i`` on proposition ``k`` lose where ``left`` of what was moved is left."""
+    out: float = (before.log_odds[i, k] - before.baseline[i, k]) * (left - 1.0)
+    return out
+
+
 @nb.njit(cache=True, error_model="numpy")
 def leak(i: int, due: bool, before: Attitudes, since: float, p: Any, out: Step) -> None:
     """Bring the log odds and recent readings of agent ``i`` up to date after ``since`` hours, if that is due."""
-    left = 2.0 ** (-since / (DAY * p.half_life)) if due else 1.0
+    left = left_after(since / DAY, p) if due else 1.0
     fresh = math.exp(-since / DAY) if due else 1.0
     out.hours[i] = 0.0 if due else since
     for k in range(before.log_odds.shape[1]):
-        lost = (before.log_odds[i, k] - before.baseline[i, k]) * (left - 1.0)
+        lost = leaked(i, k, before, left)
         out.anchor[i, k], out.log_odds[i, k] = lost, before.log_odds[i, k] + lost
         for side in range(2):
             out.read[i, k, side] = before.read[i, k, side] * fresh

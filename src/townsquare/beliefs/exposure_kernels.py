@@ -64,7 +64,7 @@ def exposure_step(
     indptr, proposition, _, _, _, _, shown, likes, first_seen, label = rows
     own_likes, own_dislikes, own_indptr, own_proposition, _, own_stance = own
     stance, confidence, start = beliefs
-    new_stance, new_confidence, exposure, read, own_part, anchor_part, clip_part = moved
+    new_stance, new_confidence, exposure, read, own_part, anchor_part, clip_part = moved[:7]
     for i in nb.prange(stance.shape[0]):
         p = table[i % table.shape[0]]
         at, wrote = indptr[i], own_indptr[i]

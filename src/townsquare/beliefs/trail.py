@@ -17,7 +17,7 @@ from townsquare.core.schema import NONE
 
 _EXPOSURE, _OWN = int(TrailKind.EXPOSURE), int(TrailKind.OWN)
 _ANCHOR, _CLIP = int(TrailKind.ANCHOR), int(TrailKind.CLIP)
-_NONE = NONE
+_RETRACTED, _NONE = int(TrailKind.RETRACTED), NONE
 
 
 def step_by(
@@ -48,9 +48,9 @@ def trail_rows(n: int, **columns: npt.ArrayLike) -> Trail:
 def assemble(inputs: BeliefInputs, moved: Moved) -> Trail:
     """Return the rows of a step in stance units, agent by agent: exposures, own posts, anchor, clip.
 
-    Every exposure of the input is a row, also where it moved nothing, so that a reader can see that it was weighed;
-    own posts, anchors and clips are rows only where their amount is not 0. The order does not depend on how agents
-    were cut into blocks.
+    Every exposure of the input is a row, also where it moved nothing, so that a reader can see that it was weighed.
+    What an exposure took back of an earlier move, own posts, anchors and clips are rows only where their amount is not
+    0. The order does not depend on how agents were cut into blocks.
     """
     exposures, own = columns(Exposed, inputs.exposures), columns(Own, inputs.own)
     first = np.zeros(moved.stance.shape[0] + 1, np.int64)
@@ -69,9 +69,12 @@ def _room(n: int) -> Trail:
 def _count(exposures: Exposed, written: Own, moved: Moved, rows: Int64) -> None:
     """Write into ``rows[i + 1]`` how many rows agent i gets."""
     indptr, own_indptr = exposures.indptr, written.indptr
-    own, anchor, clip = moved.own, moved.anchor, moved.clip
+    own, anchor, clip, retracted = moved.own, moved.anchor, moved.clip, moved.retracted
+    retracts = retracted.shape[0] > 0
     for i in nb.prange(rows.shape[0] - 1):
         n = indptr[i + 1] - indptr[i]
+        for x in range(indptr[i], indptr[i + 1] if retracts else indptr[i]):
+            n += retracted[x] != 0.0
         for x in range(own_indptr[i], own_indptr[i + 1]):
             n += own[x] != 0.0
         for k in range(anchor.shape[1]):
@@ -95,11 +98,14 @@ def _put(
 def _fill(exposures: Exposed, written: Own, moved: Moved, first: Int64, trail: Trail) -> None:
     indptr, proposition, post, rank = exposures[:4]
     own_indptr, own_proposition, own_post = written.indptr, written.proposition, written.post
-    _, _, exposure, trust, own, anchor, clip = moved
+    _, _, exposure, trust, own, anchor, clip, retracted = moved
+    retracts = retracted.shape[0] > 0
     for i in nb.prange(first.shape[0] - 1):
         at = first[i]
         for x in range(indptr[i], indptr[i + 1]):
             at = _put(trail, at, (i, proposition[x]), (_EXPOSURE, rank[x], post[x]), exposure[x], trust[x])
+            if retracts and retracted[x] != 0.0:
+                at = _put(trail, at, (i, proposition[x]), (_RETRACTED, rank[x], post[x]), retracted[x], np.nan)
         for x in range(own_indptr[i], own_indptr[i + 1]):
             if own[x] != 0.0:
                 at = _put(trail, at, (i, own_proposition[x]), (_OWN, _NONE, own_post[x]), own[x], np.nan)

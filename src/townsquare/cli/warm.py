@@ -14,7 +14,7 @@ from concurrent.futures import ThreadPoolExecutor, wait
 from townsquare.cli.progress import ProgressDisplay, mode
 
 POLLED_EVERY = 0.5  # seconds
-FIRST_RUN = 51
+FIRST_RUN = 59
 """Kernels of the first run."""
 
 

@@ -118,7 +118,10 @@ class LogKind(IntEnum):
 
 
 class TrailKind(IntEnum):
-    """What moved a belief. ``CLIP`` is what the bounds took off, so that the rows sum to the move."""
+    """What moved a belief. ``CLIP`` is what the bounds took off, so that the rows sum to the move.
+
+    ``RETRACTED`` is what a showing took back of earlier moves by a claim that is now believed less.
+    """
 
     EXPOSURE = 0
     OWN = 1
@@ -126,6 +129,7 @@ class TrailKind(IntEnum):
     ARCHIVED = 3
     RESTORED = 4
     CLIP = 5
+    RETRACTED = 6
 
 
 class Origin(IntEnum):

@@ -26,7 +26,7 @@ _PLACE = np.int64(0xFFFFFFFF)  # lower half of a packed word: the place within t
 
 
 class PairBlock(NamedTuple):
-    """The pairs of one block of agents; ``key`` ascends within each agent."""
+    """The pairs of one block of agents; ``key`` ascends within each agent, ``value`` has a row for each pair."""
 
     indptr: Int64
     key: Int32

@@ -108,7 +108,8 @@ class _Probe:
         settings = self.setup.settings
         feed, context = fixed_feed(self.world, people, posts), replace(self.setup.context, asked=asked)
         allowed = allowed_kinds(settings, 1)
-        views = Views(self.world, feed, allowed, self.setup.bank, settings.config.actions, context)
+        judge = self.setup.judge(self.world, Draws(settings.config.seed, 1)(Stage.BELIEF))
+        views = Views(self.world, feed, allowed, self.setup.bank, settings.config.actions, context, judge)
         # Draws of steps that the run never takes: sittings are independent of the run and of each other.
         chosen = self.setup.policy.decide(
             views, Draws(settings.config.seed, settings.config.steps + draw)(Stage.POLICY)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import partial
 from typing import Any, NamedTuple
 
 import numba as nb
@@ -28,12 +29,12 @@ from townsquare.beliefs.contract import (
 )
 from townsquare.core import schema
 from townsquare.core.actions import ActionKind
-from townsquare.core.array_types import Array, Int16
-from townsquare.core.coded_rows import PartedRows
+from townsquare.core.array_types import Array, Float, Int16
+from townsquare.core.coded_rows import CodedRows, PartedRows
 from townsquare.core.draws import StageDraws
 from townsquare.core.enums import ActionStatus, AgentKind, PostKind
 from townsquare.core.errors import ContractError, SettingError
-from townsquare.core.member_errors import call_member
+from townsquare.core.member_errors import call_member, check_array
 from townsquare.core.pairs import lookup, rows_between, spans
 from townsquare.core.schema import NONE
 from townsquare.core.threads import each
@@ -113,7 +114,7 @@ def _spread(
     """Write one output row for each (exposure, stance of its root): by proposition, then feed order, within each agent.
 
     ``indptr`` counts from row ``lo`` of the exposures; ``out`` holds the columns of ``Exposed`` after ``indptr``,
-    and the code of each row.
+    and the exposure of each row.
     """
     code, shown_post, shown_rank, shown_author, shown_first = shown
     _, root_of, proposition_of, stance_of = roots
@@ -133,7 +134,7 @@ def _spread(
                         proposition[at], post[at], rank[at], author[at] = p, shown_post[e], shown_rank[e], a
                         credibility[at] = credibility_of[a] if has_credibility[a] else np.nan
                         stance[at], likes[at], weight[at] = taken, root.likes, root.weight
-                        first_seen[at], index[at] = shown_first[e], code[e]
+                        first_seen[at], index[at] = shown_first[e], e
                         at += 1
 
 
@@ -178,11 +179,8 @@ class InputsOfStep:
 
     def of_block(self, number: int, first: int, stop: int) -> BeliefInputs:
         """Return the inputs of one block, read-only; blocks may be asked for by several threads."""
-        roots = self._roots
-        exposed, code = no_exposures(stop - first), np.empty(0, np.int32)
-        if roots is not None:
-            exposed, code = self._exposed(roots, first, stop)
-        contents = self._contents(code) if "contents" in self._needs else no_contents(0)
+        exposed, row = self.exposed(first, stop)
+        contents = self.contents(row) if "contents" in self._needs else no_contents(0)
         own = self._own(first, stop) if "own" in self._needs else no_own(stop - first, self._world.n_propositions)
         holdings = no_holdings(stop - first)
         if "holdings" in self._needs:
@@ -210,9 +208,11 @@ class InputsOfStep:
         root["proposition"][some], root["stance"][some] = (column[ptr[some]] for column in (proposition, stance))
         return _Roots(count.astype(np.uint16), root, proposition, stance)
 
-    def _exposed(self, roots: _Roots, first: int, stop: int) -> tuple[Exposed, Array]:
-        """Return the exposures of a block that take a stance, and the code of each."""
-        rows = self._rows
+    def exposed(self, first: int, stop: int) -> tuple[Exposed, Array]:
+        """Return the exposures of a block that take a stance, and which of the rows each is."""
+        rows, roots = self._rows, self._roots
+        if roots is None:
+            return no_exposures(stop - first), np.empty(0, np.int32)
         agent = rows["agent"]
         lo, hi = rows_between(agent, first, stop)
         indptr = offsets(agent[lo:hi], first, stop - first)
@@ -220,15 +220,15 @@ class InputsOfStep:
         _count(indptr, rows.index[lo:hi], roots.n_stances, out_ptr)
         np.cumsum(out_ptr, out=out_ptr)
         m = int(out_ptr[-1])
-        dtypes = ("i2", "i4", "i2", "i4", "f8", "f8", "i4", "?", "f8", "i4")  # as in Exposed; then the code
+        dtypes = ("i2", "i4", "i2", "i4", "f8", "f8", "i4", "?", "f8", "i4")  # as in Exposed; then the row
         out = tuple(np.empty(m, dtype) for dtype in dtypes)
         shown = _Shown(rows.index, *(rows[name] for name in _Shown._fields[1:]))
         _spread(indptr, lo, shown, roots, self._credible, self._world.n_propositions, out_ptr, out)
         return Exposed(out_ptr, *out[:-1]), out[-1]
 
-    def _contents(self, code: Array) -> Contents:
-        """Return what exposures of these codes say, and the labels beside them."""
-        per_root, posts = self._rows.per_root, self._world.posts
+    def contents(self, row: Array) -> Contents:
+        """Return what some of the rows say, and the labels beside them."""
+        per_root, posts, code = self._rows.per_root, self._world.posts, self._rows.index[row]
         root = per_root["root"]
         is_news = posts["kind"][root] == PostKind.INJECTED
         claim = np.where(is_news, posts["text"][root], NONE).astype(np.int32)
@@ -366,6 +366,32 @@ def advance(
     if rule.veracities is not None and moved:
         rows["veracities"] = PartedRows([met for *_, met in moved])
     return Change(rows, belief=tuple(states))
+
+
+def believed(world: World, shown: schema.Columns, chosen: ChosenRule, draw: StageDraws, hours: float) -> Float:
+    """Return how far readers believe the claim of each row of ``shown``, (rows,) log odds, as the rule will judge it.
+
+    NaN where a row makes no claim. ``shown`` are the rows of the table exposures that the step of ``hours`` will have,
+    agents ascending; ``draw`` that of the stage in which beliefs move.
+    """
+    rows, (rule, params) = CodedRows.of(shown), chosen
+    root, out = rows.per_root["root"], np.full(rows.n, np.nan)
+    claims = (world.posts["kind"][root] == PostKind.INJECTED) & (world.posts["n_stances"][root] > 0)
+    at = np.flatnonzero(claims[rows.index])
+    if not at.size:
+        return out
+    step_rows = Batches(world.step + 1)
+    step_rows.add({"exposures": rows.take(at)})
+    inputs = InputsOfStep(world, step_rows, frozenset({"exposures"}))
+    for number, first, stop in spans(world.n_agents):
+        settings, state = per_agent(params, stop - first, world.own_settings(first, stop)), world.belief[number]
+        exposed, row = inputs.exposed(first, stop)
+        own = no_own(stop - first, world.n_propositions)
+        given = frozen_inputs(BeliefInputs(first, exposed, own, contents=inputs.contents(row), hours=hours))
+        judged = call_member(FAMILY, rule.name, "judge", partial(rule.judge, state, given, settings, draw))
+        check_array(FAMILY, rule.name, "judge", judged, np.float64, row.shape)
+        out[at[row]] = judged
+    return out
 
 
 def _rows_of(rows: Trail | Veracities, first: int, step: int) -> dict[str, Array]:

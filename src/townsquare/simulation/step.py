@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from townsquare.core import schema
 from townsquare.core.actions import WORDS, ActionKind, Allowed, kinds_where
+from townsquare.core.array_types import Float
 from townsquare.core.draws import Draws, Stage, StageDraws
 from townsquare.core.table import GrowingTable
 from townsquare.models.client import ModelClient
@@ -35,6 +38,7 @@ from townsquare.simulation.moderation.contract import ReviewContext
 from townsquare.simulation.moderation.contributors import ContributorParams
 from townsquare.simulation.moderation.note_scorers.contract import ChosenNoteScorer
 from townsquare.simulation.moderation.notes import NOTE_KINDS
+from townsquare.simulation.policies import mix
 from townsquare.simulation.policies.contract import ChosenPolicy
 from townsquare.simulation.stance_scoring import scored
 from townsquare.simulation.views import Bank, PromptContext, Views
@@ -92,6 +96,17 @@ class Setup:
         context = ReviewContext(self.settings.config.time.step_hours, self.bank.notes)
         return ChosenModerator(*self._member("moderation"), scorer, context)
 
+    def judge(self, world: World, draw: StageDraws) -> Callable[[schema.Columns], Float] | None:
+        """Return what tells how far readers believe the claims of rows, if the policy reads it and the rule holds it.
+
+        ``draw`` is that of the stage in which beliefs move.
+        """
+        policy, params = self._member("policy")
+        if self.rule.member.judge is None or "believed" not in mix.reads(policy, params):
+            return None
+        hours = self.settings.config.belief_hours
+        return partial(belief_step.believed, world, chosen=self.rule, draw=draw, hours=hours)
+
     @property
     def contributors(self) -> ContributorParams | None:
         """How contributors write and rate notes; None where notes are for all, in feeds, or there are none."""
@@ -119,12 +134,12 @@ def step(setup: Setup, world: World) -> tuple[Batches, int]:
 
     commit(setup.arrivals.arrive(world, draw(Stage.ARRIVE)))
     commit(messages.send(world, config, setup.arrivals.scenario))
-    program = setup.contributors
+    program, judge = setup.contributors, setup.judge(world, draw(Stage.BELIEF))
     in_feeds = allowed if program is None else allowed - NOTE_KINDS
     for agents in online(world, setup.settings, draw(Stage.ORDER)):
         options = feed_options(world, agents, config, offers=ActionKind.RATE_NOTE in in_feeds)
         shown = feed.build(world, setup.ranker, options, draw(Stage.FEED))
-        views = Views(world, shown, in_feeds, setup.bank, config.actions, setup.context)
+        views = Views(world, shown, in_feeds, setup.bank, config.actions, setup.context, judge)
         chosen = setup.policy.decide(views, draw(Stage.POLICY))
         commit(actions.exposures(world, shown, chosen))
         friction = actions.friction_of(world, agents, config, draw(Stage.POLICY))
@@ -156,7 +171,7 @@ def contributed(
     config, context = setup.settings.config, replace(setup.context, asked=True)
     for kind, shown in contributors.feeds(world, program, config.time, draw(Stage.MODERATE)):
         may = allowed & {kind}
-        views = Views(world, shown, may, setup.bank, config.actions, context)
+        views = Views(world, shown, may, setup.bank, config.actions, context, setup.judge(world, draw(Stage.BELIEF)))
         chosen = setup.policy.decide(views, draw(Stage.POLICY))
         done = actions.resolve(world, shown, chosen, may, config.actions)
         yield contributors.with_quality(world, done, program, draw(Stage.MODERATE))

@@ -1,8 +1,8 @@
-"""The view of a policy: a batch of agents, their own state, and the rows they are shown; without veracity."""
+"""The view of a policy: a batch of agents, their own state, and the rows they are shown; without the truth of posts."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from townsquare.core.actions import SPECS, ActionKind, On, per_kind
-from townsquare.core.array_types import Array
+from townsquare.core.array_types import Array, Float
 from townsquare.core.coded_rows import CodedRows, column_at
 from townsquare.core.enums import MemoryKind, PostKind
 from townsquare.core.schema import NONE
@@ -92,6 +92,8 @@ class Views:
         Limits on what may be written.
     context : PromptContext
         Propositions, and settings of memory and model.
+    judge : callable, optional
+        ``judge(rows)`` gives :attr:`believed`; of a policy that reads it, under a belief rule that holds it.
     """
 
     def __init__(
@@ -102,8 +104,9 @@ class Views:
         bank: Bank,
         settings: ActionSettings,
         context: PromptContext | None = None,
+        judge: Callable[[Mapping[str, Any]], Float] | None = None,
     ) -> None:
-        self._world = world
+        self._world, self._judge = world, judge
         self.context = PromptContext() if context is None else context
         self._recalled: list[memory.Recalled] = []
         self.step = world.step + 1
@@ -130,6 +133,15 @@ class Views:
     def stances_of(self, posts: Array) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
         """Return the rows of post_stances of some posts, and for each row the position of its post in ``posts``."""
         return self._world.stances_of(posts)
+
+    @cached_property
+    def believed(self) -> Float | None:
+        """How far its reader believes the claim of each row now, with the label beside it: (rows,) log odds, or NaN.
+
+        NaN where a row makes no claim. None where the policy does not read it, or the belief rule does not hold it.
+        It is what the belief rule finds at this showing.
+        """
+        return None if self._judge is None else self._judge(self.rows)
 
     def text(self, row: int) -> str:
         """Return the text of a row of texts; empty for -1."""
@@ -216,7 +228,7 @@ class Views:
         part.stance, part.confidence = self.stance[mask], self.confidence[mask]
         part.activity, part.member = self.activity[mask], self.member[mask]
         part._recalled = []
-        for name in ("_persona_texts", "_written"):  # of other agents
+        for name in ("_persona_texts", "_written", "believed"):  # of other agents
             part.__dict__.pop(name, None)
         return part
 

@@ -47,7 +47,7 @@ def check_pairs(rule: BeliefRule, state: BeliefState, n: int) -> None:
 
 def _is_block(block: PairBlock, n: int) -> bool:
     indptr, key, value = block
-    if indptr.shape != (n + 1,) or key.dtype != np.int32 or not key.shape == value.shape == (int(indptr[-1]),):
+    if indptr.shape != (n + 1,) or key.dtype != np.int32 or not key.shape == value.shape[:1] == (int(indptr[-1]),):
         return False
     agent = np.repeat(np.arange(n), np.diff(indptr))
     same = agent[1:] == agent[:-1]
@@ -71,7 +71,8 @@ def _check_sources(rule: BeliefRule, case: Case, trail: Trail) -> None:
     for row, number in zip(rows, trail.kind, strict=True):
         kind, is_own = TrailKind(int(number)), row[2] == NONE
         named = row in given and is_own == (kind == TrailKind.OWN)
-        known = {TrailKind.EXPOSURE: named, TrailKind.OWN: named, TrailKind.ARCHIVED: True, TrailKind.RESTORED: True}
+        known = dict.fromkeys((TrailKind.EXPOSURE, TrailKind.OWN, TrailKind.RETRACTED), named)
+        known |= dict.fromkeys((TrailKind.ARCHIVED, TrailKind.RESTORED), True)
         if not known.get(kind, row[2:] == (NONE, NONE)):
             got = f"a trail row of kind {kind.name} with rank {row[2]} and post {row[3]}"
             raise broken(rule, got, "those of a row that the agent was given for it; -1 where there is none")

@@ -21,8 +21,8 @@ from townsquare.settings.resolve import resolve
 PROGRAM = """
 import sys, townsquare as ts
 settings = ts.resolve_for(sys.argv[2], agents=int(sys.argv[3]), steps=int(sys.argv[4]), seed=4,
-                          moderation={"strategy": "hybrid"}, growth={"max_per_step": 2},
-                          record={"parquet_above": int(sys.argv[5])})
+                          sets={"moderation.strategy": "hybrid", "growth.max_per_step": 2,
+                                "record.parquet_above": int(sys.argv[5])})
 run = ts.simulate(settings, sys.argv[1])
 print(run.content_hash)
 """

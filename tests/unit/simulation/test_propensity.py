@@ -72,14 +72,21 @@ def plain_chances(settings: dict[str, float], **row: float) -> dict[str, float]:
     """Chances by the formula of docs/policies.md, in plain Python."""
     s = settings
     q = s["rate"] * row["person"] * row["appeal"] * (1 + row["age"] / s["age_hours"]) ** -s["age_power"]
-    power = s["plausibility"] * (row["p"] - 0.55)
+    route, belief = s["route"], row["p"]
+    if route == kernels.BELIEF and "V" in row:
+        belief = 1 / (1 + math.exp(-row["V"]))
+    power = s["plausibility"] * (row["p"] - 0.55) if route == kernels.DIRECT else s["belief"] * math.log(belief / 0.55)
     if "distance" in row:
         power += s["concordance"] * (0.5 - row["distance"] / 2)
     if "z" in row:
         power += s["taste"] * row["z"] - s["taste"] ** 2 / 2
-    q *= math.exp(power) * (s["label_share"] if row["false"] else 1) * (s["note_share"] if row["noted"] else 1)
+    q *= math.exp(power)
+    if route == kernels.BELIEF and "V" in row:
+        q *= s["note_rest"] if row["noted"] else 1
+    elif route != kernels.NO_LABELS:
+        q *= (s["label_share"] if row["false"] else 1) * (s["note_share"] if row["noted"] else 1)
     share = q / (1 + q / s["ceiling"])
-    doubt = max(0.0, 1 - row["p"] / s["doubted"])
+    doubt = max(0.0, 1 - belief / s["doubted"])
     return {
         "like": min(0.5, s["likes_per_share"] * share / max(0.05, row["person"])), "share": share,
         "comment": min(1.0, s["comments_per_share"] * share), "flag": s["flags"] * doubt,
@@ -90,7 +97,8 @@ def plain_chances(settings: dict[str, float], **row: float) -> dict[str, float]:
 @pytest.mark.parametrize("case", range(60))
 def test_chances_are_those_of_the_formula(case: int) -> None:
     draw = np.random.default_rng(case)
-    settings = kernels.Sharing(*(float(getattr(Params(), name)) for name in kernels.Sharing._fields))
+    route = case % 3
+    settings = kernels.Sharing(route, *(float(getattr(Params(), name)) for name in kernels.Sharing._fields[1:]))
     row: dict[str, float] = {
         "person": float(draw.lognormal(-2, 2)), "age": float(draw.exponential(20)), "p": float(draw.random()),
         "false": bool(draw.random() < 0.5), "noted": bool(draw.random() < 0.5),
@@ -98,7 +106,9 @@ def test_chances_are_those_of_the_formula(case: int) -> None:
     low, z, key = bool(draw.random() < 0.5), float(draw.normal()), U64(draw.integers(2**62))
     if low and z > -1:
         row["z"] = z
-    if case % 3:
+    if case % 2:
+        row["V"] = float(draw.normal(-1, 2))
+    if case % 5:
         row["distance"] = float(2 * draw.random())
     base = Draws(case, 3)(Stage.POLICY).base("appeal", lasting=True)
     row["appeal"] = math.exp(1.8 * kernels.gauss(base, 0, key) - 1.8**2 / 2)
@@ -107,7 +117,8 @@ def test_chances_are_those_of_the_formula(case: int) -> None:
     seen["label"] = 2 * (Verdict.FALSE if row["false"] else Verdict.NONE) + row["noted"]
     weight = kernels.weigh(seen, np.array([row["age"]]), base, settings)[0]
     taste = z if z > -1 else math.nan
-    chances = kernels.chances(weight, row["p"] - 0.5, low, row.get("distance", 1.0), row["person"], taste, settings)
+    factor, doubt = kernels.belief_factor(seen[0], row.get("V", math.nan), settings)
+    chances = kernels.chances(weight * factor, doubt, low, row.get("distance", 1.0), row["person"], taste, settings)
     expected = plain_chances(settings._asdict(), **row)
     assert chances == pytest.approx(tuple(expected.values()), rel=1e-9)
 

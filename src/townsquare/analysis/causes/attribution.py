@@ -23,7 +23,11 @@ from townsquare.core.schema import NONE
 
 LONGEST_WHAT = 300
 """Characters of a text that a frame carries."""
-CAUSES = {"anchor": "anchor (initial stance)", "bounds": "clipping at the bounds"}
+CAUSES = {
+    "anchor": "anchor (initial stance)",
+    "bounds": "clipping at the bounds",
+    "taken back": "claims no longer believed",
+}
 """Causes of belief change other than what was shown, in words."""
 BY = ("post", "author", "writer", "veracity", "label", "cause", "step")
 """What contributions can be summed by. ``author`` passed the row on, ``writer`` wrote what was passed on."""
@@ -76,10 +80,10 @@ def attribution(run: Reads, by: str = "author", agent: int | None = None) -> pl.
     -------
     DataFrame
         One row per proposition and group, largest first: ``proposition``, ``name``; ``cause`` (``shown``, ``own
-        posts``, ``anchor``, ``bounds``), ``key`` (int32: row of posts or agents, the step; -1 where the group has
-        none), ``what`` (the group in words: text of a post, name of an author; untrusted); ``rows`` (of the trail),
-        ``agents`` (persons moved); ``amount`` (stance: sum over persons), ``per_person`` = amount over persons, which
-        sums to the mean change; ``gross`` (sum of sizes: how much it pulled either way).
+        posts``, ``anchor``, ``bounds``, ``taken back``), ``key`` (int32: row of posts or agents, the step; -1 where the
+        group has none), ``what`` (the group in words: text of a post, name of an author; untrusted); ``rows`` (of the
+        trail), ``agents`` (persons moved); ``amount`` (stance: sum over persons), ``per_person`` = amount over persons,
+        which sums to the mean change; ``gross`` (sum of sizes: how much it pulled either way).
 
     Raises
     ------

@@ -28,6 +28,7 @@ CAUSES = {
     int(TrailKind.ARCHIVED): "shown",
     int(TrailKind.RESTORED): "shown",
     int(TrailKind.CLIP): "bounds",
+    int(TrailKind.RETRACTED): "taken back",
 }
 """What each kind of the trail is called; a record that was archived was so by what was shown."""
 LEAST_LOG_ODDS = 1e-9
@@ -84,7 +85,8 @@ def contributions(run: Reads, agent: int | None = None, *, shown: bool = True) -
     -------
     LazyFrame
         ``step``, ``agent``, ``proposition``, ``kind`` (:class:`~townsquare.core.enums.TrailKind`), ``cause``
-        (``shown``, ``own posts``, ``anchor``, ``bounds``), ``amount`` (stance), ``recorded`` (in the rule's unit);
+        (``shown``, ``own posts``, ``anchor``, ``bounds``, ``taken back``), ``amount`` (stance), ``recorded`` (in the
+        rule's unit);
         ``root`` (post that was passed on; -1 for none), ``author`` (who passed it on, or the person itself; -1),
         ``writer`` (author of the root; -1), ``veracity`` (of the root, ``true``, ``false``, ``unknown``; null),
         ``label`` (shown with it, ``none`` without; null where nothing was shown).

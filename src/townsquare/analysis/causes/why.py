@@ -46,7 +46,7 @@ class Cause:
     Attributes
     ----------
     kind : str
-        ``exposure``, ``own``, ``anchor``, ``archived``, ``restored`` or ``clip``.
+        ``exposure``, ``own``, ``anchor``, ``archived``, ``restored``, ``clip`` or ``retracted``.
     amount : float
         In stance units.
     recorded : float

@@ -34,7 +34,8 @@ class Policy(FamilyMember):
         ``decide(views, draws, params) -> ProposedActions``. It draws by (agent, key of a post) only, changes nothing,
         and gives the same agent the same choice whoever else is in the views.
     reads : frozenset of str
-        What it reads next to the feed: ``persona``, ``memory``. A run that nobody reads them in has neither.
+        What it reads next to the feed: ``persona``, ``memory`` (a run that nobody reads them in has neither), and
+        ``believed`` (:attr:`townsquare.simulation.views.Views.believed`).
     bind : callable, optional
         ``bind(asker)`` gives the same policy with a language model to ask; it decides only then.
     """

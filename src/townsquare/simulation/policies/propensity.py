@@ -26,6 +26,9 @@ from townsquare.core.schema import NONE
 from townsquare.scenario.grammar import bundled_grammar
 from townsquare.simulation.policies.contract import Policy
 from townsquare.simulation.policies.propensity_kernels import (
+    BELIEF,
+    DIRECT,
+    NO_LABELS,
     Drawn,
     People,
     Rows,
@@ -48,7 +51,8 @@ _LOW = 0.5
 
 def decide(views: Views, draws: StageDraws, params: Params) -> ProposedActions:
     """Propose what every agent does: its posts first, then row by row, kinds in the order of ``ROW_KINDS``."""
-    shown, posts, settings = CodedRows.of(views.rows), _posts(views), _sharing(params, views.context.asked)
+    shown, posts, believed = CodedRows.of(views.rows), _posts(views), views.believed
+    settings = _sharing(params, views.context.asked, believed is not None)
     root = shown.per_root["root"]
     seen = read(posts, root, *(shown.per_root[name] for name in ("likes", "verdict", "note")))
     age = (views.step - views.post("step")[root]) * views.context.step_hours
@@ -57,7 +61,8 @@ def decide(views: Views, draws: StageDraws, params: Params) -> ProposedActions:
     bases = draws.base("posting", lasting=True), draws.base("sharing", lasting=True)
     posting, sharing = propensities(views.agents, bases, params.posts_sd, params.person_sd, params.person_posts)
     readers = Readers(views.agents, views.indptr, views.activity, views.stance)
-    rows = Rows(shown.index, *(np.ascontiguousarray(shown[name]) for name in Rows._fields[1:]))
+    slot, offered, first_seen = (np.ascontiguousarray(shown[name]) for name in ("slot", "offered", "first_seen"))
+    rows = Rows(shown.index, slot, offered, first_seen, np.empty(0) if believed is None else believed)
     bits, counts = np.empty(shown.n, np.uint16), np.empty(views.agents.size, np.int64)
     people = People(sharing, views.agent("taste")[views.agents].astype(np.float64))
     choose(readers, people, rows, posts, (seen, weight, low), _drawn(views, draws), settings, bits, counts)
@@ -93,9 +98,13 @@ def _posts(views: Views) -> Posts:
 
 
 @lru_cache(maxsize=16)
-def _sharing(params: Params, asked: bool) -> Sharing:
-    """Return the settings of the chances; of people who are asked, the share is a matter of odds without a ceiling."""
-    chosen = Sharing(*(float(getattr(params, name)) for name in Sharing._fields))
+def _sharing(params: Params, asked: bool, knows: bool) -> Sharing:
+    """Return the settings of the chances; of people who are asked, the share is a matter of odds without a ceiling.
+
+    ``knows`` says whether it is known how far readers believe claims.
+    """
+    route = {"belief": BELIEF if knows else DIRECT, "direct": DIRECT, "none": NO_LABELS}[params.label_route]
+    chosen = Sharing(route, *(float(getattr(params, name)) for name in Sharing._fields[1:]))
     if not asked:
         return chosen
     asked_share = chosen.rate * params.asked
@@ -205,4 +214,4 @@ def _worded(
     return out
 
 
-POLICY = Policy("propensity", Params, decide)
+POLICY = Policy("propensity", Params, decide, reads=frozenset({"believed"}))

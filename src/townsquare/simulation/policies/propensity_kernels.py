@@ -17,6 +17,9 @@ _GOLDEN = U64(0x9E3779B97F4A7C15)
 _COMMENT_SLOT, _FALSE = int(Slot.COMMENT), int(Verdict.FALSE)
 _LEAST_PERSON = 0.05  # likes spread less over people than shares do: a person's propensity counts as this at least
 _MOST_LIKES = 0.5
+_USUAL = 0.05  # plausibility or belief, less a half, at which it does not change the propensity to share
+DIRECT, BELIEF, NO_LABELS = range(3)
+"""Routes by which labels and notes change what people do: :attr:`Sharing.route`."""
 LIKE, SHARE, COMMENT, FLAG, ADD_NOTE, RATE_NOTE = range(6)
 """Positions of kinds in :class:`Drawn`."""
 
@@ -24,6 +27,7 @@ LIKE, SHARE, COMMENT, FLAG, ADD_NOTE, RATE_NOTE = range(6)
 class Sharing(NamedTuple):
     """Settings of the chances, as in :class:`townsquare.simulation.policies.propensity_params.Params`."""
 
+    route: int
     rate: float
     appeal_sd: float
     age_hours: float
@@ -34,6 +38,8 @@ class Sharing(NamedTuple):
     taste: float
     label_share: float
     note_share: float
+    belief: float
+    note_rest: float
     likes_per_share: float
     comments_per_share: float
     flags: float
@@ -51,12 +57,16 @@ class People(NamedTuple):
 
 
 class Rows(NamedTuple):
-    """Columns of what the agents are shown, (m,) each; ``code`` is a position in what was read of posts."""
+    """Columns of what the agents are shown, (m,) each; ``code`` is a position in what was read of posts.
+
+    ``believed`` is how far the reader believes the claim, in log odds; NaN for none, (0,) where that is not known.
+    """
 
     code: Array
     slot: Array
     offered: Array
     first_seen: Array
+    believed: Array
 
 
 class Drawn(NamedTuple):
@@ -112,13 +122,40 @@ def count_posts(agents: Array, activity: Array, posting: Array, rate: float, mos
 @nb.njit(inline="always", cache=True, error_model="numpy")
 def _weight(post: Any, age: float, appeal_base: U64, s: Sharing) -> float:
     log = s.appeal_sd * gauss(appeal_base, 0, post.key) - s.appeal_sd * s.appeal_sd / 2.0
-    log += s.plausibility * (post.doubt - 0.05) - s.age_power * math.log1p(age / s.age_hours)
-    weight = s.rate * math.exp(log)
+    plausible = s.plausibility * (post.doubt - _USUAL) if s.route == DIRECT else 0.0
+    log += plausible - s.age_power * math.log1p(age / s.age_hours)
+    weight: float = s.rate * math.exp(log)
+    return _labeled(weight, post, s) if s.route == DIRECT else weight
+
+
+@nb.njit(inline="always", cache=True, error_model="numpy")
+def _labeled(weight: float, post: Any, s: Sharing) -> float:
+    """Return the weight of a post on sharing with its labels, where they do not act through belief."""
     if post.label >> 1 == _FALSE:
         weight *= s.label_share
     if post.label & 1:
         weight *= s.note_share
     return weight
+
+
+@nb.njit(inline="always", cache=True, error_model="numpy")
+def belief_factor(post: Any, believed: float, s: Sharing) -> tuple[float, float]:
+    """Return the factor of belief and labels on sharing, and how far the reader believes the post, less a half.
+
+    ``believed`` is in log odds; where it is NaN, the reader knows nothing, and the plausibility is the belief.
+    """
+    if s.route == DIRECT:
+        return 1.0, post.doubt
+    doubt = post.doubt
+    if s.route == BELIEF and not math.isnan(believed):
+        doubt = 1.0 / (1.0 + math.exp(-believed)) - 0.5
+    factor = (max(0.0, doubt + 0.5) / (0.5 + _USUAL)) ** s.belief
+    if s.route == BELIEF:
+        if math.isnan(believed):
+            factor = _labeled(factor, post, s)
+        elif post.label & 1:
+            factor *= s.note_rest
+    return factor, doubt
 
 
 @nb.njit(parallel=True, cache=True, error_model="numpy")
@@ -136,8 +173,8 @@ def chances(
 ) -> tuple[float, float, float, float, float, float]:
     """Return the chance of each kind on one row, in the order of :class:`Drawn`.
 
-    ``weight`` is of :func:`weigh`, ``doubt`` plausibility less a half, ``low`` whether the author is a source of low
-    credibility, ``distance`` |S - s|, 1 where the post takes no stance.
+    ``weight`` is of :func:`weigh` and :func:`belief_factor`, ``doubt`` the belief of the reader less a half,
+    ``low`` whether the author is a source of low credibility, ``distance`` |S - s|, 1 where the post takes no stance.
     """
     log = s.concordance * (0.5 - distance / 2.0)
     if low and not math.isnan(taste):
@@ -172,7 +209,9 @@ def _choose_one(
         x = rows.code[e]
         post, taken = seen[x], 0
         distance = stance_distance(readers.stance[i], post, posts, 1.0)
-        chance = chances(weight[x], post.doubt, low[x], distance, people.sharing[i], people.taste[i], s)
+        believed = rows.believed[e] if rows.believed.shape[0] > 0 else math.nan
+        factor, doubt = belief_factor(post, believed, s)
+        chance = chances(weight[x] * factor, doubt, low[x], distance, people.sharing[i], people.taste[i], s)
         for k in range(len(chance)):
             if drawn.bit[k] < 0 or (k == RATE_NOTE and rows.offered[e] < 0):
                 continue
