@@ -21,19 +21,21 @@ class Refused extends Error {
   }
 }
 
-const early = new Map<string, Promise<Response>>();
+type Kind = "json" | "bytes";
+
+const early = new Map<string, Promise<unknown>>();
 
 // Asks before the view that shows the answer is loaded; the view then takes the answer instead of asking.
 export function askEarly(path: string, query: Query): void {
   const url = withQuery(path, query);
-  early.set(url, fetch(url));
+  const answer = ask(url, "json", null);
+  answer.catch(() => undefined); // the view hears of it
+  early.set(url, answer);
 }
 
-async function ask(url: string, signal: AbortSignal): Promise<Response> {
-  const asked = early.get(url);
-  early.delete(url);
-  const answer = await (asked ?? fetch(url, { signal }));
-  if (answer.ok) return answer;
+async function ask(url: string, kind: Kind, signal: AbortSignal | null): Promise<unknown> {
+  const answer = await fetch(url, { signal });
+  if (answer.ok) return kind === "json" ? answer.json() : answer.arrayBuffer();
   const refusal = (await answer.json().catch(() => null)) as { error?: Wrong } | null;
   throw new Refused(refusal?.error ?? { where: url, got: `status ${answer.status}`, allowed: "", do: "reload the page" });
 }
@@ -46,16 +48,17 @@ const SILENT: Wrong = {
 };
 
 // `fresh` is no part of the question: when it changes, the question is asked again. Old data stays until new is there.
-export function useAnswer<T>(path: string, query: Query, fresh: unknown = 0, kind: "json" | "bytes" = "json"): Answer<T> {
+export function useAnswer<T>(path: string, query: Query, fresh: unknown = 0, kind: Kind = "json"): Answer<T> {
   const url = path ? withQuery(path, query) : "";
   const [answer, setAnswer] = useState<Answer<T>>({ data: null, wrong: null, loading: true });
   useEffect(() => {
     if (!url) return undefined;
     const stop = new AbortController();
     setAnswer((old) => ({ ...old, loading: true }));
-    ask(url, stop.signal)
-      .then((reply) => (kind === "json" ? reply.json() : reply.arrayBuffer()))
-      .then((data) => setAnswer({ data: data as T, wrong: null, loading: false }))
+    const asked = early.get(url);
+    early.delete(url);
+    (asked ?? ask(url, kind, stop.signal))
+      .then((data) => stop.signal.aborted || setAnswer({ data: data as T, wrong: null, loading: false }))
       .catch((error: unknown) => {
         if (stop.signal.aborted) return;
         setAnswer((old) => ({ data: old.data, wrong: error instanceof Refused ? error.wrong : SILENT, loading: false }));

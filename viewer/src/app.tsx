@@ -1,5 +1,5 @@
 // The frame of every page: where one is, whether the run is going on, and the views of a run.
-import { lazy, Suspense, useEffect, type JSX } from "react";
+import { useEffect, useState, type ComponentType, type JSX } from "react";
 import { useAnswer, useLive, type Head } from "./api";
 import { clock, count, words } from "./format";
 import { Answered, State, type ViewProperties } from "./parts";
@@ -10,16 +10,16 @@ import { Runs } from "./views/runs";
 
 // Charts and the network are large: the list of runs is there before they are.
 const overview = (): Promise<typeof import("./views/overview")> => import("./views/overview");
-const Agent = lazy(() => import("./views/agent").then((file) => ({ default: file.Agent })));
-const Compare = lazy(() => import("./views/compare").then((file) => ({ default: file.Compare })));
-const Comparison = lazy(() => import("./views/comparison").then((file) => ({ default: file.ComparisonView })));
-const Debate = lazy(() => import("./views/debate").then((file) => ({ default: file.Debate })));
-const Network = lazy(() => import("./views/network").then((file) => ({ default: file.NetworkView })));
-const Notes = lazy(() => import("./views/notes").then((file) => ({ default: file.Notes })));
-const Overview = lazy(() => overview().then((file) => ({ default: file.Overview })));
-const PersonInArms = lazy(() => import("./views/person").then((file) => ({ default: file.PersonInArms })));
-const Post = lazy(() => import("./views/post").then((file) => ({ default: file.Post })));
-const Posts = lazy(() => import("./views/posts").then((file) => ({ default: file.Posts })));
+const Agent = loaded(() => import("./views/agent").then((file) => file.Agent));
+const Compare = loaded(() => import("./views/compare").then((file) => file.Compare));
+const Comparison = loaded(() => import("./views/comparison").then((file) => file.ComparisonView));
+const Debate = loaded(() => import("./views/debate").then((file) => file.Debate));
+const Network = loaded(() => import("./views/network").then((file) => file.NetworkView));
+const Notes = loaded(() => import("./views/notes").then((file) => file.Notes));
+const Overview = loaded(() => overview().then((file) => file.Overview));
+const PersonInArms = loaded(() => import("./views/person").then((file) => file.PersonInArms));
+const Post = loaded(() => import("./views/post").then((file) => file.Post));
+const Posts = loaded(() => import("./views/posts").then((file) => file.Posts));
 
 const TABS: [string, string, string[]][] = [
   ["overview", "Overview", ["overview"]],
@@ -55,9 +55,7 @@ export function App(): JSX.Element {
         </button>
       </header>
       <main id="main" tabIndex={-1}>
-        <Suspense fallback={<p className="loading">Loading…</p>}>
-          {route.run && !OF_MANY.has(route.view) ? <OneRun key={route.run} route={route} /> : <Many route={route} />}
-        </Suspense>
+        {route.run && !OF_MANY.has(route.view) ? <OneRun key={route.run} route={route} /> : <Many route={route} />}
       </main>
     </>
   );
@@ -67,6 +65,18 @@ export function App(): JSX.Element {
 function skip(event: { preventDefault: () => void }): void {
   event.preventDefault();
   document.getElementById("main")?.focus();
+}
+
+// A view from a file of its own. React's `lazy` would wait 300 ms before it replaces what it showed meanwhile.
+function loaded<P extends object>(load: () => Promise<ComponentType<P>>): (properties: P) => JSX.Element {
+  let known: ComponentType<P> | null = null;
+  return function Loaded(properties: P): JSX.Element {
+    const [View, show] = useState<ComponentType<P> | null>(() => known);
+    useEffect(() => {
+      if (!View) void load().then((file) => show(() => (known = file)));
+    }, [View]);
+    return View ? <View {...properties} /> : <p className="loading">Loading…</p>;
+  };
 }
 
 const OF_MANY = new Set(["debate", "comparison", "person"]);

@@ -43,7 +43,8 @@ export function Chart({ name, label, option, height = 260, onPick, onPlace }: Pr
       const x = Array.isArray(at) ? (at[0] as number) : Number.NaN;
       if (Number.isFinite(x)) listeners.current.onPlace?.(x);
     });
-    const watch = new ResizeObserver(() => made.resize());
+    // The observer also calls when it starts, with the size that the chart has.
+    const watch = new ResizeObserver(() => made.getWidth() !== box.current?.clientWidth && made.resize());
     if (box.current) watch.observe(box.current);
     return () => {
       watch.disconnect();

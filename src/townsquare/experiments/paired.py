@@ -78,9 +78,12 @@ def beside_baseline(
     """
     arms = outcomes["arm"].unique(maintain_order=True).to_list()
     check_known(BASELINE, baseline, arms)
+    keys = outcomes.select(KEYS).rows()
     for name in [name for name in outcomes.columns if name not in KEYS] if names is None else names:
-        known = outcomes.select("arm", "seed", pl.col(name).cast(pl.Float64).fill_nan(None)).drop_nulls()
-        by_arm = {arm: dict(known.filter(pl.col("arm") == arm).select("seed", name).iter_rows()) for arm in arms}
+        by_arm: dict[str, BySeed] = {arm: {} for arm in arms}
+        for (arm, seed), value in zip(keys, outcomes[name].cast(pl.Float64).fill_nan(None), strict=True):
+            if value is not None:
+                by_arm[arm][seed] = value
         yield from ((name, arm, by_arm[arm], by_arm[baseline]) for arm in arms)
 
 

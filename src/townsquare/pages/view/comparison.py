@@ -108,8 +108,10 @@ def _outcome(of: Experiment, name: str) -> dict[str, Any]:
 
 def _arms(of: Experiment, name: str, made: pl.DataFrame) -> list[dict[str, Any]]:
     effect_of = {row["arm"]: row for row in made.to_dicts()}
-    frame = of.outcomes.select("arm", pl.col(name).fill_nan(None).alias("value")).drop_nulls()
-    values = {arm.name: frame.filter(arm=arm.name)["value"].to_list() for arm in of.arms}
+    values: dict[str, list[float]] = {arm.name: [] for arm in of.arms}
+    for run in of.finished:
+        if not math.isnan(value := run.outcomes.get(name, math.nan)):
+            values[run.arm].append(value)
     return [_arm(of, arm, known, effect_of.get(arm, {})) for arm, known in values.items()]
 
 
