@@ -114,5 +114,5 @@ export function unitAxis(colors: Colors, unit: "days" | "hours", last: number, e
   const apart = each * (ROUND.find((times) => last / (times * each) <= TICKS) ?? Math.ceil(last / each / TICKS));
   const label = (at: number): string => (unit === "days" ? `day ${Math.round(at / each)}` : `${Math.round(at / each)} h`);
   const whole = Math.abs(last / apart - Math.round(last / apart)) < 1e-9;
-  return { min: 0, max: last, interval: apart, minInterval: 0, axisLabel: { color: colors.muted, fontSize: 12, formatter: label, showMaxLabel: whole, hideOverlap: true } };
+  return { min: 0, max: last, interval: apart, minInterval: 0, axisLabel: { color: colors.muted, fontSize: 12, formatter: label, showMaxLabel: whole, hideOverlap: true, alignMinLabel: "left" } };
 }

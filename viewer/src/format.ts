@@ -17,6 +17,10 @@ export function count(value: number | null | undefined): string {
   return value === null || value === undefined ? "–" : Math.round(value).toLocaleString("en-US");
 }
 
+export function plural(many: number, what: string): string {
+  return `${count(many)} ${what}${many === 1 ? "" : "s"}`;
+}
+
 export function percent(value: number | null | undefined, digits = 0): string {
   return value === null || value === undefined || !Number.isFinite(value) ? "–" : `${(100 * value).toFixed(digits)} %`;
 }

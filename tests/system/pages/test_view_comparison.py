@@ -158,7 +158,7 @@ def test_a_manifest_that_names_runs_elsewhere_is_left_out(tmp_path: Path, folder
 
 
 def test_every_table_and_the_facts_of_a_comparison_are_answered(url: str) -> None:
-    for name in ("courses", "effects", "person"):
+    for name in ("courses", "effects", "person", "facts"):
         status, body, _ = ask(url, f"/csv/{name}", comparison="arms", agent=5, seed=1)
         assert status == 200, body
         assert body.count(b"\n") > 3

@@ -38,6 +38,9 @@ def url(folder: Path) -> Iterator[str]:
 
 
 RUN = "arms/first"
+MOST_FILES = (
+    "Math.max(0, ...[...document.querySelectorAll('.card')].map((one) => one.querySelectorAll('a.csv').length))"
+)
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
@@ -48,6 +51,7 @@ def test_every_view_renders_and_fits(browser: Any, url: str, width: int, scheme:
         visit.open(where)
         assert not visit.page.locator("[data-testid=problem]").count(), where
         assert visit.run("document.documentElement.scrollWidth") <= width, where
+        assert visit.run(MOST_FILES) <= 1, where
         if "network" in where:
             visit.page.wait_for_selector("[data-testid=network][data-ready]")
     assert visit.heard == []

@@ -3,7 +3,7 @@ import { useEffect, useMemo, type JSX } from "react";
 import type { EChartsCoreOption } from "echarts/core";
 import { useAnswer, type Act, type AgentFacts, type Exposure, type InStep, type Memory } from "../api";
 import { axes, Chart, markStep, timeAxis, tooltip } from "../chart";
-import { count, digitsFor, moment, plain, signed, words } from "../format";
+import { count, digitsFor, moment, plain, signed, tick, words } from "../format";
 import { Answered, PropositionChoice, Section, StepSlider, Tag, stepOf, type ViewProperties } from "../parts";
 import { change, compared, link } from "../route";
 import { useColors, type Colors } from "../theme";
@@ -149,7 +149,7 @@ function courseOption(facts: AgentFacts, proposition: string, step: number, hour
     itemStyle: { color },
   });
   return {
-    ...axes(colors, timeAxis(colors, hours, Math.max(...facts.course.step, 1)), { min: -1, max: 1, interval: 0.5, axisLabel: { color: colors.muted } }),
+    ...axes(colors, timeAxis(colors, hours, Math.max(...facts.course.step, 1)), { min: -1, max: 1, interval: 0.5, axisLabel: { color: colors.muted, formatter: tick } }),
     tooltip: tooltip(colors, { trigger: "axis", valueFormatter: (value: number) => signed(value, 4) }),
     series: [{ ...line("stance", colors.accent, "solid"), markLine: markStep(step, colors) }, line("confidence", colors.muted, "dashed")],
   };

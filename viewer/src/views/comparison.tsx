@@ -2,7 +2,7 @@
 import { useEffect, useState, type JSX } from "react";
 import { useAnswer, type Answer, type Answers, type ArmMean, type Compared, type Courses, type Facts } from "../api";
 import { count, words } from "../format";
-import { Answered, Csv, Estimate, isOn, Section, State, Tag, Toggle, Verdict } from "../parts";
+import { Answered, Estimate, isOn, Section, State, Tag, Toggle, Verdict } from "../parts";
 import { compared, link, withQuery, type Route } from "../route";
 import { useColors } from "../theme";
 import { LineKey, OverlayView, styleOf } from "./overlay";
@@ -230,7 +230,7 @@ function FactsCard({ data, asked }: { data: Compared; asked: boolean }): JSX.Ele
   const [wanted, setWanted] = useState(asked);
   if (!data.finished) return null;
   return (
-    <Section title="Published facts, by arm" note="Facts about people and platforms, measured in the runs of each arm together: mean with 95% CI. ✓ inside the published range, ✗ outside." wide>
+    <Section title="Published facts, by arm" {...(wanted ? { csv: { name: "facts", query: { comparison: data.id } } } : {})} note="Facts about people and platforms, measured in the runs of each arm together: mean with 95% CI. ✓ inside the published range, ✗ outside." wide>
       {wanted ? (
         <div className="scroll">
           {data.arms.map((arm) => (
@@ -252,7 +252,7 @@ function FactsOf({ id, arm }: { id: string; arm: ArmMean }): JSX.Element {
   return (
     <details open data-testid="facts-of">
       <summary>
-        {arm.label} <Csv name="facts" query={{ comparison: id, arm: arm.arm }} title={`Facts of ${arm.label}`} />
+        {arm.label}
       </summary>
       <Answered of={facts}>
         {(data) => (

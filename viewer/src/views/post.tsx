@@ -2,9 +2,9 @@
 import { useEffect, useMemo, type JSX } from "react";
 import type { EChartsCoreOption } from "echarts/core";
 import { useAnswer, type PostFacts } from "../api";
-import { axes, Chart, tooltip } from "../chart";
-import { count, digitsFor, percent, plain, signed, words } from "../format";
-import { Answered, Csv, Section, Stance, Tag, Truth, type ViewProperties } from "../parts";
+import { axes, Chart, timeAxis, tooltip } from "../chart";
+import { count, digitsFor, moment, percent, plain, plural, signed, words } from "../format";
+import { Answered, Section, Stance, Tag, Truth, type ViewProperties } from "../parts";
 import { link } from "../route";
 import { useColors, type Colors } from "../theme";
 
@@ -13,24 +13,30 @@ export function Post({ head, fresh, id }: ViewProperties & { id: number }): JSX.
   useEffect(() => {
     document.title = `Post ${id} · ${head.id} · Townsquare`;
   }, [id, head.id]);
-  return <Answered of={answer}>{(facts) => <Shown facts={facts} run={head.id} unit={head.unit} last={head.last_step} />}</Answered>;
+  return <Answered of={answer}>{(facts) => <Shown facts={facts} run={head.id} unit={head.unit} time={{ last: head.last_step, hours: head.hours }} />}</Answered>;
 }
 
 interface ShownProperties {
   facts: PostFacts;
   run: string;
   unit: string;
-  last: number;
+  time: Time;
 }
 
-function Shown({ facts, run, unit, last }: ShownProperties): JSX.Element {
+// The last step of a run and the length of a step, where it has one.
+interface Time {
+  last: number;
+  hours: number | null | undefined;
+}
+
+function Shown({ facts, run, unit, time }: ShownProperties): JSX.Element {
   const query = { run, post: facts.post };
   return (
     <>
-      <Top facts={facts} run={run} />
+      <Top facts={facts} run={run} time={time} />
       <div className="cards">
-        <Section title="Exposure" csv={{ name: "seen", query }} note={`${count(facts.reach)} agents reached. Area: cumulative reach. Bars: exposures per step; lighter where a label was shown.`}>
-          <Seen facts={facts} last={last} />
+        <Section title="Exposure" csv={{ name: "seen", query }} note={`${plural(facts.reach, "agent")} reached. Area: cumulative reach. Bars: exposures per step; lighter where a label was shown.`}>
+          <Seen facts={facts} time={time} />
           <SeenBy facts={facts} run={run} />
         </Section>
         <Section title="Belief changes caused" csv={{ name: "moved", query }} note={`Sum of contributions to each agent's belief, in ${unit}. Open an agent at the step with the largest contribution.`}>
@@ -50,7 +56,7 @@ function Shown({ facts, run, unit, last }: ShownProperties): JSX.Element {
   );
 }
 
-function Top({ facts, run }: { facts: PostFacts; run: string }): JSX.Element {
+function Top({ facts, run, time }: { facts: PostFacts; run: string; time: Time }): JSX.Element {
   const counts = Object.entries(facts.counts).filter(([, value]) => value > 0);
   return (
     <article className="card post" data-testid="post">
@@ -58,7 +64,7 @@ function Top({ facts, run }: { facts: PostFacts; run: string }): JSX.Element {
       <p className="facts">
         <a href={link(run, "agent", facts.author)}>{facts.who}</a>
         <span>
-          {words(facts.kind)}, step {facts.step}
+          {words(facts.kind)}, {moment(facts.step, time.hours, time.last)}
         </span>
         <Truth veracity={facts.veracity} />
         <span>plausibility {plain(facts.plausibility)}</span>
@@ -78,14 +84,14 @@ function Top({ facts, run }: { facts: PostFacts; run: string }): JSX.Element {
   );
 }
 
-function Seen({ facts, last }: { facts: PostFacts; last: number }): JSX.Element {
+function Seen({ facts, time }: { facts: PostFacts; time: Time }): JSX.Element {
   const colors = useColors();
-  const option = useMemo(() => seenOption(facts, last, colors), [facts, last, colors]);
+  const option = useMemo(() => seenOption(facts, time, colors), [facts, time.last, time.hours, colors]);
   if (!facts.seen.step.length) return <p className="muted">No agent was shown this post.</p>;
   return <Chart name="seen" label="Agents reached and exposures by step" option={option} height={220} />;
 }
 
-function seenOption(facts: PostFacts, last: number, colors: Colors): EChartsCoreOption {
+function seenOption(facts: PostFacts, { last, hours }: Time, colors: Colors): EChartsCoreOption {
   const { step, reach, exposures, labeled } = facts.seen;
   const bar = (name: string, values: (number | undefined)[], opacity: number): object => ({
     name,
@@ -98,7 +104,7 @@ function seenOption(facts: PostFacts, last: number, colors: Colors): EChartsCore
   });
   const bare = exposures.map((value, row) => value - (labeled[row] ?? 0));
   return {
-    ...axes(colors, { min: 0, max: last + 0.5, axisLabel: { showMaxLabel: false, color: colors.muted } }),
+    ...axes(colors, { ...timeAxis(colors, hours, last), containShape: false }, { minInterval: 1 }),
     tooltip: tooltip(colors, { trigger: "axis" }),
     series: [
       {
@@ -123,9 +129,6 @@ function SeenBy({ facts, run }: { facts: PostFacts; run: string }): JSX.Element 
   return (
     <details>
       <summary>Agents shown this post, in order of first exposure</summary>
-      <p>
-        <Csv name="seen-by" query={{ run, post: facts.post }} title="Agents shown this post" />
-      </p>
       <ul className="names tall" data-testid="seen-by">
         {facts.seen_by.map((row) => (
           <li key={row.agent}>

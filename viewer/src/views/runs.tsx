@@ -1,7 +1,7 @@
 // The list of comparisons and runs: one dense table, grouped, sorted, filtered and searched; live while runs go on.
 import { memo, useEffect, useMemo, useState, type JSX } from "react";
 import { useAnswer, type ArmMean, type Comparison, type RunRow } from "../api";
-import { clock, count, percent, short } from "../format";
+import { clock, count, percent, plural, short } from "../format";
 import { Answered, Choice, Estimate, Find, State, Verdict } from "../parts";
 import { change, changeAll, compared, link, useRoute, withQuery } from "../route";
 
@@ -168,10 +168,6 @@ const GROUPS: [string, string][] = [
   ["label", "arm"],
   ["none", "nothing"],
 ];
-
-function plural(many: number, what: string): string {
-  return `${count(many)} ${what}${many === 1 ? "" : "s"}`;
-}
 
 function options(lines: RunEntry[], of: (line: RunEntry) => string): [string, string][] {
   const known = [...new Set(lines.map(of))].filter(Boolean).sort();

@@ -1,7 +1,7 @@
 // Why a belief moved: from before to after, bar by bar, in the unit of the rule, and the same without one of them.
 import type { JSX } from "react";
 import { useAnswer, type Cause, type Waterfall } from "../api";
-import { digitsFor, plain, signed, words } from "../format";
+import { digitsFor, plain, plural, signed, words } from "../format";
 import { Answered, Stance, Tag } from "../parts";
 import { change, link, useRoute } from "../route";
 
@@ -85,7 +85,7 @@ function Summary({ move, digits }: { move: Waterfall; digits: number }): JSX.Ele
   const unit = move.unit === "stance" ? "" : ` ${move.unit}`;
   return (
     <p className="sum" data-testid="sum" data-sum={move.sum} data-change={move.change}>
-      {move.causes.length} contributions sum to <strong>{signed(move.sum, digits)}</strong>
+      {plural(move.causes.length, "contribution")} {move.causes.length === 1 ? "sums" : "sum"} to <strong>{signed(move.sum, digits)}</strong>
       {unit}; the recorded change is <strong>{signed(move.change, digits)}</strong>
       {unit}.{" "}
       {move.agrees === false ? (

@@ -308,8 +308,10 @@ def person_table(library: Library, asked: Asked) -> pl.DataFrame:
 
 
 def fact_table(library: Library, asked: Asked) -> pl.DataFrame:
-    """Return the facts of an arm, for the CSV."""
-    checks = facts(library.comparison(asked.word("comparison")), asked.word("arm"))["checks"]
+    """Return the facts of all arms that have a finished run, for the CSV."""
+    of = library.comparison(asked.word("comparison"))
+    arms = dict.fromkeys(run.arm for run in of.finished)
+    checks = [{"arm": arm, **check} for arm in arms for check in facts(of, arm)["checks"]]
     return pl.DataFrame(checks, infer_schema_length=None)
 
 

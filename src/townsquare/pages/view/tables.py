@@ -126,10 +126,6 @@ def _measure(of: Snapshot, asked: Asked) -> pl.DataFrame:
     return frame
 
 
-def _seen_by(of: Snapshot, root: int) -> pl.DataFrame:
-    return posts.first_seen(of, post_queries.shown_to(of, root))
-
-
 def _records(of: Snapshot, agent: int, step: int, proposition: str) -> pl.DataFrame:
     return pl.DataFrame(list(agents.records(of, agent, step, proposition)["records"]), infer_schema_length=None)
 
@@ -161,7 +157,6 @@ TABLES: Mapping[str, TableOf] = {
     "raters": asks(notes.raters, "step", "number"),
     "verdicts": asks(posts.findings, "root"),
     "seen": asks(post_queries.shown_to, "root"),
-    "seen-by": asks(_seen_by, "root"),
     "moved": asks(posts.moved, "root"),
 }
 """The table behind each part of a view, by the last part of its address."""
