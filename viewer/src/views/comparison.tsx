@@ -124,7 +124,7 @@ function Primary({ data }: { data: Compared }): JSX.Element {
   const baseline = data.arms.find((arm) => arm.arm === data.baseline)?.label ?? "";
   return (
     <Section title={`Primary outcome: ${data.title}`} csv={{ name: "effects", query: { comparison: data.id } }} note={`${data.unit}${better}. Mean over seeds; difference from ${baseline}, paired by seed; 95% CI in parentheses.`} wide>
-      <div className="scroll">
+      <div className="scroll" tabIndex={0}>
         <table data-testid="primary">
           <thead>
             <tr>
@@ -187,7 +187,7 @@ function Outcomes({ data, all }: { data: Compared; all: boolean }): JSX.Element 
       <div className="toggles">
         <Toggle name="all" label={`all ${data.outcomes.length} outcomes`} value={all} usual={false} />
       </div>
-      <div className="scroll">
+      <div className="scroll" tabIndex={0}>
         <table data-testid="outcomes" className="outcomes">
           <thead>
             <tr>
@@ -232,7 +232,7 @@ function FactsCard({ data, asked }: { data: Compared; asked: boolean }): JSX.Ele
   return (
     <Section title="Published facts, by arm" {...(wanted ? { csv: { name: "facts", query: { comparison: data.id } } } : {})} note="Facts about people and platforms, measured in the runs of each arm together: mean with 95% CI. ✓ inside the published range, ✗ outside." wide>
       {wanted ? (
-        <div className="scroll">
+        <div className="scroll" tabIndex={0}>
           {data.arms.map((arm) => (
             <FactsOf key={arm.arm} id={data.id} arm={arm} />
           ))}
@@ -309,7 +309,7 @@ function Members({ data }: { data: Compared }): JSX.Element {
         <input id="person" type="number" min={0} max={Math.max((data.agents ?? 1) - 1, 0)} value={person} onChange={(event) => setPerson(event.target.value)} />
         <button type="submit">Show</button>
       </form>
-      <div className="scroll">
+      <div className="scroll" tabIndex={0}>
         <table data-testid="members">
           <tbody>
             {data.arms.map((arm) => (
