@@ -28,7 +28,7 @@ from townsquare.core.identity import canonical_json, run_hash
 from townsquare.core.private_files import make_file
 from townsquare.record import packed
 from townsquare.record.content_hash import HashChain
-from townsquare.record.frames import as_sql_values, dtype_of, to_frame
+from townsquare.record.frames import dtype_of, sql_values
 from townsquare.record.mosaic.views import VIEWS, tables_of
 
 FILE = "run.db"
@@ -294,26 +294,27 @@ def journal_path(path: Path) -> Path:
 def insert(connection: sqlite3.Connection, table: str, columns: schema.Columns) -> None:
     """Append rows to ``ts_<table>``; the caller holds a transaction."""
     recorded = schema.TABLES[table].recorded
-    for first in range(0, len(columns[recorded[0].name]), _WRITE_ROWS):
-        part = {column.name: columns[column.name][first : first + _WRITE_ROWS] for column in recorded}
-        insert_frame(connection, table, to_frame(recorded, part).select(as_sql_values(recorded)))
+    names = [column.name for column in recorded]
+    for first in range(0, len(columns[names[0]]), _WRITE_ROWS):
+        part = [sql_values(column, columns[column.name][first : first + _WRITE_ROWS]) for column in recorded]
+        _insert_rows(connection, table, names, part)
 
 
 def insert_frame(connection: sqlite3.Connection, table: str, frame: pl.DataFrame) -> None:
     """Append rows that have values as SQLite holds them."""
-    names = ", ".join(f'"{name}"' for name in frame.columns)
-    marks = f"({', '.join('?' * frame.width)})"
-    values = min(_VALUES, connection.getlimit(sqlite3.SQLITE_LIMIT_VARIABLE_NUMBER))
-    rows, left = max(1, values // frame.width), frame.height
-    flat = chain.from_iterable(
-        chain.from_iterable(zip(*(column.to_list() for column in part.iter_columns()), strict=True))
-        for part in frame.iter_slices(_WRITE_ROWS)
-    )
+    for part in frame.iter_slices(_WRITE_ROWS):
+        _insert_rows(connection, table, part.columns, [column.to_list() for column in part.iter_columns()])
+
+
+def _insert_rows(connection: sqlite3.Connection, table: str, names: list[str], columns: list[list[Any]]) -> None:
+    width, left, listed = len(names), len(columns[0]), ", ".join(f'"{name}"' for name in names)
+    marks, flat = f"({', '.join('?' * width)})", chain.from_iterable(zip(*columns, strict=True))
+    rows = max(1, min(_VALUES, connection.getlimit(sqlite3.SQLITE_LIMIT_VARIABLE_NUMBER)) // width)
     while left:  # few different statements: each is parsed once and kept
         times, left = divmod(left, rows)
         if times:
-            statement = f'INSERT INTO "ts_{table}" ({names}) VALUES {", ".join([marks] * rows)}'
-            connection.executemany(statement, _in_pieces(flat, rows * frame.width, times))
+            statement = f'INSERT INTO "ts_{table}" ({listed}) VALUES {", ".join([marks] * rows)}'
+            connection.executemany(statement, (tuple(islice(flat, rows * width)) for _ in range(times)))
         rows = max(1, rows // 8)
 
 
@@ -357,11 +358,6 @@ def _declared(column: schema.Column) -> str:
 def _selected(column: schema.Column) -> str:
     name = f'"{column.name}"'
     return name if column.since == 1 or column.dtype.startswith("f") else f"coalesce({name}, {column.missing!r})"
-
-
-def _in_pieces(values: Iterator[object], size: int, times: int) -> Iterator[tuple[object, ...]]:
-    """Yield the next values in pieces of a size."""
-    return (tuple(islice(values, size)) for _ in range(times))
 
 
 def _to_series(column: schema.Column, values: Sequence[object]) -> pl.Series:

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 from functools import cache
+from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import polars as pl
 
 from townsquare.core import schema
@@ -106,3 +108,15 @@ def as_sql_values(columns: Sequence[schema.Column]) -> list[pl.Expr]:
             value = value.cast(pl.Int64)
         shown.append(value)
     return shown
+
+
+def sql_values(column: schema.Column, values: npt.ArrayLike) -> list[Any]:
+    """Return the values of a column as SQLite holds them: those of :func:`as_sql_values`, of an array or a list."""
+    if column.dtype == "str":
+        return [None if column.since > 1 and text == column.missing else text for text in values]  # type: ignore[union-attr]
+    array, real = np.asarray(values), column.dtype.startswith("f")
+    out: list[Any] = (array.view(np.int64) if column.dtype == "u8" else array.astype("f8" if real else "i8")).tolist()
+    missing = np.isnan(array) if real else array == column.missing if column.since > 1 else np.zeros(0)
+    for at in np.flatnonzero(missing).tolist():
+        out[at] = None
+    return out

@@ -19,6 +19,7 @@ import numpy as np
 import polars as pl
 
 from townsquare.core import schema
+from townsquare.core.array_types import Int64
 from townsquare.core.coded_rows import CodedRows, PartedRows
 from townsquare.record.frames import frame_schema, missing_values, to_frame
 
@@ -45,28 +46,33 @@ def stored_rows(table: str, columns: schema.Columns) -> list[Stored]:
 
 
 def write(
-    connection: sqlite3.Connection, step: int, table: str, columns: schema.Columns, before: pl.DataFrame | None = None
-) -> pl.DataFrame | None:
-    """Pack the rows that a step added to a table, and return them for the next step; the caller holds a transaction.
+    connection: sqlite3.Connection, step: int, table: str, columns: schema.Columns, before: schema.Columns | None = None
+) -> schema.Columns | None:
+    """Pack the rows that a step added to a table; the caller holds a transaction.
 
-    ``before`` are the rows of the step before, if they are known and the table is dense.
+    ``before`` are the rows of the step before, if they are known and the table is dense; then the rows are returned for
+    the next step.
     """
-    frames = [pl.concat([to_frame(own, block) for block in blocks]) for own, blocks in stored_rows(table, columns)]
-    whole = frames[0] if table in DENSE else None
-    if whole is not None and before is not None and step % WHOLE_EVERY and whole.height == before.height:
-        frames[0] = _changed(whole, before)
+    stored, whole, at = stored_rows(table, columns), None, None
+    if table in DENSE:
+        [(own, blocks)] = stored
+        rows = whole = {column.name: np.concatenate([block[column.name] for block in blocks]) for column in own}
+        if before is not None and step % WHOLE_EVERY and len(whole["step"]) == len(before["step"]):
+            at = _changed(whole, before)
+            rows = {name: values[at] for name, values in whole.items()}
+        stored = [(own, [rows])]
+    frames = [pl.concat([to_frame(own, block) for block in blocks]) for own, blocks in stored]
+    if at is not None:
+        frames[0] = frames[0].with_columns(pl.Series(AT, at, pl.UInt32))
     connection.execute("INSERT INTO ts_packed VALUES (?, ?, ?, ?)", (step, table, *map(_packed, frames), None)[:4])
     return whole
 
 
-def _changed(whole: pl.DataFrame, before: pl.DataFrame) -> pl.DataFrame:
-    """Return the rows that differ from those before in anything but the step, with their positions."""
-    differs = np.zeros(whole.height, np.bool_)
-    for name in whole.columns:
-        if name != "step":
-            differs |= whole[name].ne_missing(before[name]).to_numpy()
-    at = pl.Series(AT, np.flatnonzero(differs), pl.UInt32)
-    return whole[at].with_columns(at)
+def _changed(whole: schema.Columns, before: schema.Columns) -> Int64:
+    """Return the positions of the rows that differ from those before in anything but the step."""
+    pairs = [(whole[name], before[name]) for name in whole if name != "step"]
+    differs = [(now != was) & ((now == now) | (was == was)) for now, was in pairs]  # a missing number is not itself
+    return np.flatnonzero(np.logical_or.reduce(differs))
 
 
 def _packed(frame: pl.DataFrame) -> memoryview:

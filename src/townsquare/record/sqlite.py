@@ -74,7 +74,7 @@ class FolderRecorder(DatabaseRecorder):
             with database.explained(self._path, _NO_ROOM if self._is_new else _UNREADABLE):
                 self._connection = database.connect(self._path, writing=True)
                 self._last = _start(self._connection, header, str(self.folder))
-                self._dense: dict[str, pl.DataFrame | None] = {}
+                self._dense: dict[str, schema.Columns | None] = {}
                 remove_uncommitted(self.folder, self._last)
                 self._opened_as = self.folder.stat(), self._path.stat()
                 self._elsewhere = database.elsewhere(database.read_info(self._connection))
