@@ -159,6 +159,10 @@ def viewer_section(found: dict[str, float]) -> str:
         ("stances drawn, run opened again", "chart_again", ""),
         ("slider step, overview", "slider_overview", "0.2 s"),
         ("slider step, network of all agents", "slider_network", "0.2 s"),
+        ("comparison of 4 arms × 10 seeds, first page after the start", "overlay_first", ""),
+        ("comparison of 4 arms × 10 seeds", "overlay", "0.5 s"),
+        ("table of 200 runs: sort", "sort", "0.2 s"),
+        ("table of 200 runs: filter", "filter", "0.2 s"),
     ]
     lines = [
         "",

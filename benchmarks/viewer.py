@@ -2,8 +2,9 @@
 
 First paint is Chromium's own first contentful paint of the overview; first chart is when the stances of that run are
 drawn, the run being opened for the first time and again; a slider step is from the change of the slider until the new
-picture stands, of the distribution in the overview and of all agents in the network. Chromium draws by software here,
-so a machine with a graphics card is faster.
+picture stands, of the distribution in the overview and of all agents in the network. The overlay is of a comparison of
+four arms × 10 seeds, from the address until all courses are drawn; the table has 200 runs, and is measured until the
+next frame. Chromium draws by software here, so a machine with a graphics card is faster.
 """
 
 from __future__ import annotations
@@ -20,7 +21,9 @@ from typing import Any
 from playwright.sync_api import sync_playwright
 
 import townsquare as ts
+from townsquare.experiments.comparison import compare
 from townsquare.pages.view.serving import serving
+from townsquare.settings.resolve import layers_for
 
 CHROMIUM = "/usr/bin/chromium"
 STEPS = 6
@@ -39,6 +42,24 @@ SLIDE = """async (step) => {
   await new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)));
   return performance.now() - start;
 }"""
+
+OVERLAY = """() => {
+  const charts = [...document.querySelectorAll('[data-testid=overlay] .chart')];
+  return charts.length > 0 && charts.every((one) => one.dataset.ready);
+}"""
+ACT = """async ([kind, value]) => {
+  const search = document.querySelector('input[type=search]');
+  const start = performance.now();
+  if (kind === 'sort') [...document.querySelectorAll('.sort')].find((one) => one.textContent.startsWith(value)).click();
+  else {
+    Object.getOwnPropertyDescriptor(HTMLInputElement.prototype, 'value').set.call(search, value);
+    search.dispatchEvent(new Event('input', { bubbles: true }));
+  }
+  await new Promise((done) => requestAnimationFrame(() => setTimeout(done)));
+  return performance.now() - start;
+}"""
+ARMS = ["none", "community", "third_party", "hybrid"]
+COMPARISONS, SEEDS, COURSE = 5, 10, 60
 
 
 def until(page: Any, script: str) -> float:
@@ -72,6 +93,42 @@ def slides(browser: Any, url: str, view: str, ready: str) -> float:
     return seconds
 
 
+def overlay(browser: Any, url: str) -> float:
+    """Seconds from the address of a comparison until all of its courses are drawn."""
+    page = browser.new_page(viewport={"width": 1280, "height": 900})
+    start = time.perf_counter()
+    page.goto(f"{url}#/comparison/arms-1", wait_until="commit")
+    until(page, OVERLAY)
+    seconds = time.perf_counter() - start
+    page.close()
+    return seconds
+
+
+def table(browser: Any, url: str) -> tuple[float, float]:
+    """Median seconds of a sort and of a filter of the table of all runs."""
+    page = browser.new_page(viewport={"width": 1280, "height": 900})
+    page.goto(f"{url}#/runs?group=none")
+    until(page, f"document.querySelectorAll('.run-line').length === {COMPARISONS * len(ARMS) * SEEDS}")
+    page.wait_for_timeout(2000)  # what the page loads for the view that comes next
+    sorts = [page.evaluate(ACT, ["sort", name]) for name in ("Outcome", "Seed", "Arm", "Outcome", "Run", "Seed")]
+    filters = [page.evaluate(ACT, ["filter", text]) for text in ("arms-3", "hybrid", "", "none 4", "")]
+    page.close()
+    return statistics.median(sorts) / 1000, statistics.median(filters) / 1000
+
+
+def compared(browser: Any) -> dict[str, float]:
+    """Figures of comparisons: their runs are small, and have courses of COURSE steps."""
+    with tempfile.TemporaryDirectory() as folder:
+        layers, _ = layers_for("health-rumor@1", agents=30, steps=COURSE)
+        for number in range(COMPARISONS):
+            seeds = list(range(1, SEEDS + 1))
+            compare(layers, {"moderation.strategy": ARMS}, seeds, Path(folder) / f"arms-{number}").courses()
+        with serving(folder) as url:
+            first, *again = [overlay(browser, url) for _ in range(4)]
+            sort, filter_ = table(browser, url)
+    return {"overlay_first": first, "overlay": statistics.median(again), "sort": sort, "filter": filter_}
+
+
 def main() -> None:
     """Record, open, slide, and print."""
     agents = int(sys.argv[1])
@@ -88,9 +145,9 @@ def main() -> None:
                 "chart_again": statistics.median(row[1] for row in again),
                 "slider_overview": slides(browser, url, "overview", "distribution"),
                 "slider_network": slides(browser, url, "network", "network"),
-                "load": os.getloadavg()[0],
             }
-            browser.close()
+        figures |= {**compared(browser), "load": os.getloadavg()[0]}
+        browser.close()
     print(json.dumps(figures))
 
 

@@ -11,24 +11,28 @@ from PIL import Image
 from playwright.sync_api import sync_playwright
 
 import townsquare as ts
+from townsquare.analysis.contract import CachedRun
 from townsquare.debate.resolve import layers_for_debates
 from townsquare.debate.sweep import hold_debates
 from townsquare.experiments.arms import arms_of
 from townsquare.experiments.comparison import compare
+from townsquare.pages.view.post_queries import note_states
 from townsquare.pages.view.serving import serving
+from townsquare.record.run import Run
 from townsquare.settings.resolve import layers_for
 
 IMAGES = Path(__file__).resolve().parents[1] / "docs" / "images"
 ARMS = ("none", "community", "third_party", "hybrid")
 FOLDERS = [f"moderation%2Fstrategy-{arm}%2Fseed-1" for arm in (ARMS[0], ARMS[-1])]
 RUN = FOLDERS[1]
+NOTES_AT = 200
 VIEWS = {
     "runs": (f"#/runs?open=moderation&run={FOLDERS[0]}&run={FOLDERS[1]}", 820),
     "comparison": ("#/comparison/moderation?show=difference", 1300),
     "person": ("#/comparison/moderation/person/40?step=7", 1100),
     "overview": (f"#/run/{RUN}/overview?step=8", 1180),
     "network": ("#/run/town/network?step=240", 1230),
-    "notes": ("#/run/town/notes?step=200&note=92", 1500),
+    "notes": (f"#/run/town/notes?step={NOTES_AT}&note=", 1500),
     "agents": (f"#/run/{RUN}/agents", 800),
     "agent": (f"#/run/{RUN}/agent/40?step=7", 1500),
     "records": ("#/run/records/agent/1?step=5", 2700),
@@ -59,6 +63,12 @@ def record(folder: Path) -> None:
     hold_debates(layers_for_debates("compulsory-voting", (), trials=1, seed=1), arms_of({}), folder / "debate", 1)
 
 
+def shown_note(run: Path) -> int:
+    """The note with the most ratings among those that are shown at ``NOTES_AT``."""
+    states = note_states(CachedRun(Run.open(run)), NOTES_AT)
+    return int(states.filter("shown").sort("helpful")["note"][-1])
+
+
 def settled(page: Any) -> bool:
     """Whether nothing on a page is being read or drawn any more."""
     return bool(
@@ -69,9 +79,10 @@ def settled(page: Any) -> bool:
     )
 
 
-def draw(browser: Any, url: str, name: str, scheme: str) -> Path:
+def draw(browser: Any, url: str, name: str, scheme: str, note: int) -> Path:
     """One picture, with fewer colors where the file would be large."""
     where, height = VIEWS[name]
+    where += str(note) if where.endswith("&note=") else ""
     page = browser.new_page(viewport={"width": WIDTH, "height": height}, color_scheme=scheme)
     page.goto(url + where)
     for _ in range(2):  # one answer may lead to the next question
@@ -98,9 +109,10 @@ def main() -> None:
         runs = Path(folder) / "runs"
         record(runs)
         browser = started.chromium.launch(executable_path=asked.browser, args=["--no-sandbox"])
+        note = shown_note(runs / "town")
         with serving(runs) as url:
-            pictures = [draw(browser, url, name, "light") for name in VIEWS]
-            pictures.append(draw(browser, url, "overview", "dark"))
+            pictures = [draw(browser, url, name, "light", note) for name in VIEWS]
+            pictures.append(draw(browser, url, "overview", "dark", note))
             browser.close()
     for path in pictures:
         print(f"{path.relative_to(IMAGES.parents[1])}: {path.stat().st_size / 1000:.0f} kB")

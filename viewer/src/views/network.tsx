@@ -20,6 +20,8 @@ const COLORS: [string, string][] = [
   ["post", "exposure to a post"],
 ];
 
+const TABLE: Record<string, string> = { claim: "claim", post: "reach" };
+
 interface Around {
   follows: number[];
   followed_by: number[];
@@ -50,6 +52,11 @@ export function NetworkView({ head, route, fresh }: ViewProperties): JSX.Element
   useEffect(() => {
     document.title = `Network · ${head.id} · Townsquare`;
   }, [head.id]);
+  const asked = route.query.get("post") ?? "";
+  const falsePosts = useAnswer<Page<PostRow>>(by === "post" ? "/api/posts" : "", { run: head.id, veracity: "false" }, fresh);
+  const every = useAnswer<Page<PostRow>>(falsePosts.data?.total === 0 ? "/api/posts" : "", { run: head.id }, fresh);
+  const posts = falsePosts.data?.total === 0 ? every : falsePosts;
+  const post = /^\d{1,9}$/.test(asked) ? Number(asked) : (posts.data?.rows[0]?.root ?? null);
   const wrong = network.wrong ?? follows.wrong ?? start.wrong ?? stances.wrong;
   const ends = useMemo(() => (follows.data ? new Uint16Array(follows.data) : null), [follows.data]);
   const communities = useMemo(() => (network.data && ends ? communitiesOf(network.data, ends) : null), [network.data, ends]);
@@ -68,10 +75,10 @@ export function NetworkView({ head, route, fresh }: ViewProperties): JSX.Element
         {head.trail && <Choice label="Size" name="size" value={size} of={SIZES} />}
       </div>
       {wrong && <Problem wrong={wrong} />}
-      <Section title="Network by community" wide csv={{ name: "network", query: { run: head.id, proposition: p, step } }}>
+      <Section title="Network by community" wide csv={{ name: TABLE[by] ?? "network", query: { run: head.id, proposition: p, step, post: by === "post" ? post : null } }}>
         {!wrong && (!placed || !network.data || !ends) && <p className="loading">Finding communities…</p>}
         {placed && network.data && ends && (
-          <Colored by={by} run={head.id} p={p} step={step} fresh={fresh} post={route.query.get("post") ?? ""} network={network.data} codes={codes}>
+          <Colored by={by} run={head.id} p={p} step={step} fresh={fresh} post={post} posts={posts.data?.rows ?? []} network={network.data} codes={codes}>
             {(shades) => (
               <div className="network">
                 <Drawn
@@ -118,20 +125,17 @@ interface ColoredProperties {
   p: string;
   step: number;
   fresh: string;
-  post: string;
+  post: number | null;
+  posts: PostRow[];
   network: Network;
   codes: Int8Array;
   children: (shades: Shades) => JSX.Element;
 }
 
-function Colored({ by, run, p, step, fresh, post, network, codes, children }: ColoredProperties): JSX.Element {
+function Colored({ by, run, p, step, fresh, post, posts, network, codes, children }: ColoredProperties): JSX.Element {
   const colors = useColors();
   const seen = useAnswer<ArrayBuffer>(by === "claim" ? "/api/false-share" : "", { run, proposition: p, step }, fresh, "bytes");
-  const false_ = useAnswer<Page<PostRow>>(by === "post" ? "/api/posts" : "", { run, veracity: "false" }, fresh);
-  const every = useAnswer<Page<PostRow>>(false_.data?.total === 0 ? "/api/posts" : "", { run }, fresh);
-  const posts = false_.data?.total === 0 ? every : false_;
-  const wanted = /^\d{1,9}$/.test(post) ? Number(post) : (posts.data?.rows[0]?.root ?? null);
-  const reached = useAnswer<Reached>(by === "post" && wanted !== null ? "/api/reached" : "", { run, post: wanted }, fresh);
+  const reached = useAnswer<Reached>(by === "post" && post !== null ? "/api/reached" : "", { run, post }, fresh);
   const shares = useMemo(() => new Int8Array(seen.data ?? new ArrayBuffer(0)), [seen.data]);
   const shades = useMemo((): Shades => {
     if (by === "post") return byPost(network, reached.data, step, colors);
@@ -146,7 +150,7 @@ function Colored({ by, run, p, step, fresh, post, network, codes, children }: Co
   return (
     <>
       {wrong && <Problem wrong={wrong} />}
-      {by === "post" && <PostChoice rows={posts.data?.rows ?? []} value={wanted} run={run} reached={reached.data} />}
+      {by === "post" && <PostChoice rows={posts} value={post} run={run} reached={reached.data} />}
       {children(shades)}
     </>
   );
@@ -258,7 +262,7 @@ function Drawn({ network, placed, ends, codes, step, chosen, around, shades, fol
         </button>
         <Toggle name="follows" label="follows" value={follows} usual={usual} />
         <span className="muted">
-          {count(network.agent.length)} of {count(network.agents)} agents, {count(ends.length / 2)} of {count(network.follows)} follows
+          {count(network.agent.length)} of {count(network.agents)} agents, {count(ends.length / 2)} of {count(network.follows)} follows after the last step
         </span>
       </div>
       <p className="legend">

@@ -5,7 +5,7 @@ const SMALLEST = 3; // members; smaller communities stand together in one disc
 const MOST = 240; // communities with a disc of their own: the largest
 const GAP = 0.4; // between discs, in radii of a disc of mean size
 const FILLED = 0.5; // of the picture, by discs
-const WIDE = 1.5; // times as wide as high
+const WIDE = 2.1; // times as wide as high
 const GOLDEN = Math.PI * (3 - Math.sqrt(5));
 
 export interface Disc {

@@ -78,6 +78,7 @@ function Top({ facts, run, time }: { facts: PostFacts; run: string; time: Time }
             {count(value)} {name}
           </span>
         ))}
+        <a href={link(run, "network", null, { color: "post", post: facts.post })}>in the network</a>
         {facts.parent >= 0 && <a href={link(run, "post", facts.parent)}>post that it answers</a>}
       </p>
     </article>

@@ -56,34 +56,42 @@ def follow_ends(of: Snapshot) -> bytes:
 
 
 def reached(of: Snapshot, root: int) -> dict[str, Any]:
-    """Return the steps in which agents first saw a post and first shared it, as columns, and its author and text."""
-    posts = of.cached.table("posts")
-    shown = post_queries.shown_to(of, root).group_by("agent").agg(pl.col("step").min()).sort("agent")
-    passed_on = posts.filter((pl.col("root") == root) & (pl.col("post") != root) & (pl.col("step") <= of.last_step))
-    shared = passed_on.group_by(pl.col("author").alias("agent")).agg(pl.col("step").min()).sort("agent")
+    """Return what :func:`reach_table` has, as columns without nulls, with author, text and veracity of the post."""
+    rows = reach_table(of, root)
     text = queries.post_texts(of.cached).filter(pl.col("post") == root)
-    return {
-        "post": root,
-        "author": int(posts.filter(pl.col("post") == root)["author"][0]),
-        "content": text["content"][0],
-        "veracity": text["veracity"][0],
-        "seen": columns(shown),
-        "shared": columns(shared),
-    }
+    first = {name: columns(rows.select("agent", step=name).drop_nulls()) for name in ("seen", "shared")}
+    author = int(of.cached.table("posts").filter(pl.col("post") == root)["author"][0])
+    return {"post": root, "author": author, "content": text["content"][0], "veracity": text["veracity"][0], **first}
+
+
+def reach_table(of: Snapshot, root: int) -> pl.DataFrame:
+    """Return ``agent`` with the steps in which it first saw a post (``seen``) and shared it (``shared``), or null."""
+    posts = of.cached.table("posts")
+    seen = post_queries.shown_to(of, root).group_by("agent").agg(seen=pl.col("step").min())
+    passed_on = posts.filter((pl.col("root") == root) & (pl.col("post") != root) & (pl.col("step") <= of.last_step))
+    shared = passed_on.group_by(agent=pl.col("author")).agg(shared=pl.col("step").min())
+    return seen.join(shared, on="agent", how="full", coalesce=True).sort("agent")
 
 
 def false_share(of: Snapshot, step: int, proposition: int) -> bytes:
-    """Return the share of false posts among those on a claim that each agent was shown up to a step, one byte each.
+    """Return the share of false posts of :func:`claim_table`, one byte an agent.
 
-    Posts on a claim are true and false ones that take a stance on the proposition; -127 to 127 stands for only true to
-    only false, ``NOT_THERE`` for none.
+    -127 to 127 stands for only true to only false, ``NOT_THERE`` for an agent that saw none.
     """
-    rows = of.cached.once(f"veracity of {proposition}", lambda: _judged(of, proposition)).filter(pl.col("step") <= step)
-    sums = rows.group_by("agent").agg(pl.col("false", "posts").sum())
+    sums = claim_table(of, step, proposition)
     codes = np.full(of.cached.table("agents").height, NOT_THERE, np.int8)
     share = sums["false"].to_numpy() / sums["posts"].to_numpy()
     codes[sums["agent"].to_numpy()] = np.round((2 * share - 1) * 127).astype(np.int8)
     return codes.tobytes()
+
+
+def claim_table(of: Snapshot, step: int, proposition: int) -> pl.DataFrame:
+    """Return how often each agent saw posts on a claim up to a step: ``agent``, ``posts`` and, of these, ``false``.
+
+    Posts on a claim are true and false ones that take a stance on the proposition.
+    """
+    rows = of.cached.once(f"veracity of {proposition}", lambda: _judged(of, proposition)).filter(pl.col("step") <= step)
+    return rows.group_by("agent").agg(pl.col("posts", "false").sum()).sort("agent")
 
 
 def _judged(of: Snapshot, proposition: int) -> pl.DataFrame:

@@ -142,6 +142,8 @@ TABLES: Mapping[str, TableOf] = {
     "moderation": measured(moderation_events),
     "participation": measured(participation),
     "network": asks(network.node_table, "step", "number"),
+    "reach": asks(network.reach_table, "root"),
+    "claim": asks(network.claim_table, "step", "number"),
     "agents": agents_asked_for,
     "posts": posts_asked_for,
     "beliefs": asks(queries.beliefs_of, "agent"),
