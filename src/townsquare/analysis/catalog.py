@@ -30,6 +30,7 @@ from townsquare.analysis.contract import (
 from townsquare.analysis.groups import GROUPS, stance_groups, trait_groups
 from townsquare.analysis.moderation_effects import implied_truth, moderation_effects, moderation_effects_by_group
 from townsquare.analysis.network import community_of
+from townsquare.analysis.notes import note_effects
 from townsquare.analysis.treatments import effects_by_group, treatment_effect
 from townsquare.core import registry
 from townsquare.core.errors import UnknownName
@@ -142,7 +143,10 @@ def treatment_effects_by_group(run: Reads) -> pl.DataFrame:
     return pl.concat(parts) if parts else pl.DataFrame()
 
 
-_PAIRED = {function.__name__: function for function in (moderation_effects, moderation_effects_by_group, implied_truth)}
+_PAIRED = {
+    function.__name__: function
+    for function in (moderation_effects, moderation_effects_by_group, note_effects, implied_truth)
+}
 MEASURES: dict[str, Measure] = {
     "persistence_false": described("persistence_false", _after_false_posts),
     **{

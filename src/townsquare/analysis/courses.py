@@ -12,6 +12,7 @@ from townsquare.analysis.clock import clock_of
 from townsquare.analysis.contract import Reads, columns, setting
 from townsquare.analysis.health import belief_movement
 from townsquare.analysis.moderation import labels
+from townsquare.analysis.notes import note_course
 from townsquare.analysis.posts import measured_roots, roots
 from townsquare.analysis.reach import exposure_counts
 from townsquare.core.enums import AgentKind
@@ -31,10 +32,11 @@ def courses(run: Reads) -> pl.DataFrame:
         ``step``; in days or hours where steps have a length), ``at`` (in that unit), ``value``. Courses are
         ``reach_by_age``: people that a false post had reached by each age, as the sum over ages of the mean number
         newly reached by posts that lived to that age (of all injected posts where none is false); ``share_labeled``:
-        proportion of the exposures to these posts in a step that carried a label; ``stance.<proposition>``: mean
-        stance after a step, less that at the start.
+        proportion of the exposures to these posts in a step that carried a label; ``note_precision`` and
+        ``note_recall`` so far (:func:`townsquare.analysis.notes.note_course`), of a run with notes;
+        ``stance.<proposition>``: mean stance after a step, less that at the start.
     """
-    every, clock = pl.concat([_reach_and_labels(run), _stances(run)]), clock_of(run)
+    every, clock = pl.concat([_reach_and_labels(run), _notes(run), _stances(run)]), clock_of(run)
     if clock.hours is None:
         return every
     *_, unit = clock.ticks()
@@ -68,6 +70,17 @@ def _reach_and_labels(run: Reads) -> pl.DataFrame:
                f"Reach of {which} by age", "agents", _AGES),
         _named(labeled.rename({"step": "at"}), "share_labeled", f"Exposures to {which} with a label", "share", "step"),
     ])  # fmt: skip
+
+
+def _notes(run: Reads) -> pl.DataFrame:
+    course = note_course(run).fill_nan(None)
+    titles = {"precision": "Shown notes on false posts", "recall": "False posts with a shown note"}
+    parts = [
+        _named(course.drop_nulls(name).select(pl.col("step").alias("at"), pl.col(name).alias("value")),
+               f"note_{name}", f"{title}, so far", "share", "step")
+        for name, title in titles.items()
+    ]  # fmt: skip
+    return pl.concat(parts)
 
 
 def _stances(run: Reads) -> pl.DataFrame:

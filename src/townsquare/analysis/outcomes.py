@@ -21,6 +21,7 @@ from townsquare.analysis.engagement import engagement_balance, engagement_by_pos
 from townsquare.analysis.facts.people import SIDE
 from townsquare.analysis.health import participation
 from townsquare.analysis.moderation import moderation
+from townsquare.analysis.notes import note_numbers
 from townsquare.analysis.posts import measured_roots, roots
 from townsquare.analysis.reach import reach
 from townsquare.core import registry
@@ -230,7 +231,7 @@ DEFINITIONS = Path(str(files("townsquare"))) / "data" / "outcomes.yaml"
 """Title, unit, direction and definition of every outcome that comes with the package, by group."""
 _SOURCES: dict[str, Numbers] = {
     "engagement": _engagement, "reach": _reach, "moderation": _moderation, "activity": _activity,
-    "spread": _spread, "claims": _claims,
+    "spread": _spread, "claims": _claims, "notes": note_numbers,
 }  # fmt: skip
 
 

@@ -32,7 +32,7 @@ from townsquare.record.run import Run
 FILE = "experiment.json"
 COURSES_FILE = "courses.parquet"
 """Courses of the finished runs, made when they are first asked for."""
-_COURSES = 1
+_COURSES = 2
 """Another number makes stored courses anew: raise it when what they hold changes."""
 FORMAT = 1
 WAITING, FINISHED, FAILED, STOPPED = "waiting", "finished", "failed", "stopped"

@@ -7,32 +7,25 @@ import math
 import numpy as np
 import polars as pl
 
-from townsquare.analysis.contract import Reads, row_count
-from townsquare.analysis.facts.contract import FOLLOWED_HOURS, NO_HOURS, Reading, change, few, missing, window_of
+from townsquare.analysis.contract import Reads
+from townsquare.analysis.facts.contract import NO_HOURS, Reading, change, few, missing, window_of
 from townsquare.analysis.facts.people import FEWEST_PEOPLE, moves_of
+from townsquare.analysis.notes import all_notes, note_effects
 from townsquare.analysis.posts import roots
-from townsquare.core.enums import LogKind, PostKind
 
 FEWEST_NOTES = 5
 
 
-def _shown(run: Reads) -> pl.DataFrame:
-    """Return the first step in which each note was shown: ``note``, ``root``, ``step``."""
-    log = run.table("moderation_log").filter(pl.col("kind") == LogKind.NOTE_SHOWN)
-    by_note = log.group_by(pl.col("value").cast(pl.Int32).alias("note"), pl.col("post").alias("root"))
-    return by_note.agg(pl.col("step").min()).sort("note")
-
-
 def _by_people(run: Reads) -> pl.DataFrame:
     """Return notes that people of the run wrote: those of a fact-checking desk are right and shown by its settings."""
-    return run.table("notes").filter(pl.col("author") >= 0).select("note")
+    return all_notes(run).filter(pl.col("author") >= 0)
 
 
 def notes_are_right(run: Reads) -> Reading:
     """Measure the proportion of shown notes on injected posts of known truth that are on false posts."""
     known = (
-        _shown(run)
-        .join(_by_people(run), on="note")
+        _by_people(run)
+        .drop_nulls("shown")
         .join(roots(run).select("root", "veracity"), on="root")
         .filter(pl.col("veracity") != "unknown")
     )
@@ -46,38 +39,23 @@ def few_notes_are_shown(run: Reads) -> Reading:
     written = _by_people(run)
     if written.height < FEWEST_NOTES:
         return few(written.height, FEWEST_NOTES, "notes by people of the run")
-    return Reading(_shown(run).join(written, on="note")["note"].n_unique() / written.height)
+    return Reading(written["shown"].count() / written.height)
 
 
 def note_effect_after(run: Reads, without: Reads) -> Reading:
     """Measure the change of shares in the 48 hours after a note was first shown, against the run without moderation."""
-    window = window_of(run)
-    if window.hours is None:
-        return missing(NO_HOURS)
-    after = pl.col("at").is_between(pl.col("step") + 1, pl.col("step") + window.steps(FOLLOWED_HOURS))
-    return _change(run, without, after)
+    return missing(NO_HOURS) if window_of(run).hours is None else _change(run, without, "shares_after")
 
 
 def note_effect_life(run: Reads, without: Reads) -> Reading:
     """Measure the change of all shares of posts on which a note was ever shown, against the run without moderation."""
-    return _change(run, without, pl.lit(value=True))
+    return _change(run, without, "shares_life")
 
 
-def _change(run: Reads, without: Reads, counted: pl.Expr) -> Reading:
+def _change(run: Reads, without: Reads, measure: str) -> Reading:
     """Return shares of noted injected posts divided by those of the same posts in the other run, minus 1."""
-    noted = _shown(run).group_by("root").agg(pl.col("step").min()).join(_keys(run), on="root").select("key", "step")
-    shares = []
-    for paired in (run, without):
-        at = paired.table("posts").filter(pl.col("kind") == PostKind.SHARE).select("root", at="step")
-        of_noted = at.join(_keys(paired), on="root").join(noted, on="key").filter(counted)
-        shares.append(of_noted.select(row_count("n")).item())
-    return change(shares[0], shares[1], "shares of posts with a note, in the run without moderation")
-
-
-def _keys(run: Reads) -> pl.DataFrame:
-    """Return the keys of injected posts, by which posts of paired runs are matched."""
-    injected = run.table("posts").filter(pl.col("kind") == PostKind.INJECTED)
-    return injected.select(pl.col("post").alias("root"), "key")
+    row = note_effects(run, without).row(by_predicate=pl.col("measure") == measure, named=True)
+    return change(row["with"], row["without"], "shares of posts with a note, in the run without moderation")
 
 
 def feed_changes_move_attitudes_little(run: Reads, without: Reads) -> Reading:

@@ -8,7 +8,8 @@ from dataclasses import dataclass, field
 import polars as pl
 
 from townsquare.analysis.beliefs import statements
-from townsquare.analysis.contract import setting
+from townsquare.analysis.contract import CachedRun, setting
+from townsquare.analysis.notes import effects_of_pairs
 from townsquare.analysis.outcomes import is_outcome
 from townsquare.core.errors import RecordError
 from townsquare.core.words import printable
@@ -40,6 +41,9 @@ class Comparison:
         Settings that all runs share and a reader should see.
     statements : mapping of str to str
         The statement of each proposition by name.
+    note_effects : DataFrame
+        ``arm``, and the columns of :func:`townsquare.analysis.notes.note_effects`, added up over seeds, of each arm
+        with notes beside a baseline without; empty where there is none.
     """
 
     answer: Answer
@@ -49,6 +53,7 @@ class Comparison:
     notes: Sequence[str] = ()
     shared: Mapping[str, str] = field(default_factory=dict)
     statements: Mapping[str, str] = field(default_factory=dict)
+    note_effects: pl.DataFrame = field(default_factory=pl.DataFrame)
 
     @property
     def baseline(self) -> str:
@@ -99,7 +104,24 @@ class Comparison:
         main = {name: path for path, name in _MAIN.items() if path not in experiment.vary}
         shared = {name: str(setting(run, *path.split("."))) for name, path in main.items()}
         drawn = bands(experiment.courses())
-        return cls(made or answer(experiment), experiment.arms, long, drawn, notes, shared, statements(run))
+        says = made or answer(experiment)
+        return cls(says, experiment.arms, long, drawn, notes, shared, statements(run), _note_effects(experiment))
+
+
+def _note_effects(experiment: Experiment) -> pl.DataFrame:
+    """Return what notes averted in each arm that has some, beside a baseline that has none."""
+    folders = {(run.arm, run.seed): experiment.folder / run.folder for run in experiment.finished}
+    noted = experiment.outcomes.filter(pl.col("notes_written").is_not_nan() & pl.col("notes_written").is_not_null())
+    base = experiment.baseline
+    pairs = [pair for pair in noted.select("arm", "seed").rows() if (base, pair[1]) in folders]
+    if not pairs or base in noted["arm"]:
+        return pl.DataFrame()
+
+    def opened(arm: str, seed: int) -> CachedRun:
+        return CachedRun(Run.open(folders[arm, seed]), large=True)
+
+    arms = {arm: [(opened(arm, seed), opened(base, seed)) for name, seed in pairs if name == arm] for arm, _ in pairs}
+    return pl.concat(effects_of_pairs(of).with_columns(arm=pl.lit(arm)) for arm, of in arms.items())
 
 
 _MAIN = {

@@ -5,6 +5,8 @@ from __future__ import annotations
 import math
 from pathlib import Path
 
+import polars as pl
+
 from townsquare.analysis.contract import Measure
 from townsquare.analysis.outcomes import describe, groups
 from townsquare.core.text_table import Table, table
@@ -111,12 +113,32 @@ def _section(comparison: Comparison, group: str, title: str, outcomes: list[Meas
     if compared:
         caption = f"{title}: difference from {comparison.labels[comparison.baseline]}, 95% CI (dots: seeds)"
         figures.insert(0, forest(comparison, compared, f"forest-{key}", caption))
+    averted = _averted(comparison) if group == "notes" else []
     undefined = [printable(what.title, 110) for what in outcomes if what.name not in differing]
     says = [f"Not comparable, undefined in the baseline or in all other arms: {'; '.join(undefined)}."]
     return Section(
         group, title, says=says if undefined and comparison.others else [], figures=figures,
-        tables=[_table(comparison, what) for what in outcomes],
+        open_tables=averted, tables=[_table(comparison, what) for what in outcomes],
     )  # fmt: skip
+
+
+def _averted(comparison: Comparison) -> list[Table]:
+    """Return what notes averted beside the baseline without notes, on the posts on which one was shown."""
+    effects = comparison.note_effects
+    if not effects.height:
+        return []
+    words = {
+        "shares_life": "shares, whole life", "views_life": "views, whole life", "shares_after": "shares after the note",
+        "views_after": "views after the note", "shares_per_view_after": "shares per view after the note",
+    }  # fmt: skip
+    rows = effects.with_columns(
+        pl.col("arm").replace(comparison.labels), pl.col("measure").replace_strict(words),
+        pl.col("change").map_elements(lambda x: f"{x:+.0%}" if x == x else "", pl.String),
+    )  # fmt: skip
+    note = "Sums over seeds. After the note: from the next step on, for 48 hours where steps have a length."
+    title, words_of = "Posts on which a note was shown, beside the same posts in the baseline", (str, "arm", "measure")
+    sums = (significant, "without", "with", "averted")
+    return [table(title, rows, words_of, (number, "posts"), sums, (str, "change"), note=note, words=("arm", "measure"))]
 
 
 def _table(comparison: Comparison, what: Measure) -> Table:

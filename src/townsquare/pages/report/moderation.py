@@ -12,6 +12,7 @@ import polars as pl
 from townsquare.analysis.clock import Clock, clock_of
 from townsquare.analysis.contract import Reads
 from townsquare.analysis.moderation import EVENTS, added_kinds, moderated, moderation, moderation_events, note_scores
+from townsquare.analysis.notes import note_course, note_numbers
 from townsquare.analysis.posts import VERACITIES, roots
 from townsquare.analysis.reach import exposure_counts
 from townsquare.analysis.statistics import mean
@@ -20,6 +21,7 @@ from townsquare.core.text_table import Table, table, turned
 from townsquare.core.words import count, listed, number, percent
 from townsquare.experiments.note_attack import FEW_ON_ONE_SIDE, smaller_side
 from townsquare.pages.report.axes import band, from_zero, over_steps, upright_bars
+from townsquare.pages.report.axes import course as over_time
 from townsquare.pages.report.chart import Chart
 from townsquare.pages.report.section import Section
 from townsquare.pages.report.svg import Figure
@@ -43,11 +45,11 @@ def moderation_section(run: Reads) -> Section:
     return Section(
         "moderation",
         TITLE,
-        says=[" ".join(sentence for sentence in (_quality(row), _errors(row), _speed(row), _shown(row)) if sentence)],
+        says=[" ".join(filter(None, (_quality(row), _errors(row), _speed(row), _shown(row)))), *_says_notes(run)],
         notes=[*_notes(row), *_camps(smaller_side(run))],
-        figures=_figures(run, events, exposure_counts(run)),
+        figures=[*_figures(run, events, exposure_counts(run)), *_note_figures(run)],
         open_tables=[_quality_table(row)] if row["moderated"] and _known(row) else [],
-        tables=[*_tables(row, events), *_note_tables(note_scores(run))],
+        tables=[*_tables(row, events), *_course_tables(run), *_note_tables(note_scores(run))],
     )
 
 
@@ -141,6 +143,44 @@ def _shown(row: dict[str, Any]) -> str:
         return ""
     bare = percent(1 - row["shown_labeled"] / total)
     return f"{bare} of {number(total)} exposures to false posts carried no label."
+
+
+def _says_notes(run: Reads) -> list[str]:
+    """Say how many notes were shown, how right they are, and how late; nothing of a run without notes."""
+    numbers = note_numbers(run)
+    if math.isnan(numbers["notes_written"]):
+        return []
+    text = f"{percent(numbers['notes_shown'])} of {count(int(numbers['notes_written']), 'community note')} were shown"
+    if not math.isnan(numbers["note_precision"]):
+        text += f", {percent(numbers['note_precision'])} of them on false posts"
+    if not math.isnan(numbers["views_before_note"]):
+        text += f"; {percent(numbers['views_before_note'])} of the exposures to these false posts came before the note"
+    if numbers["notes_withdrawn"] > 0:
+        text += f"; {percent(numbers['notes_withdrawn'])} of the shown notes were withdrawn at least once"
+    return [f"{text}."]
+
+
+def _note_figures(run: Reads) -> list[Figure]:
+    """Return precision and recall of shown notes over time; nothing where no note was shown."""
+    course = note_course(run)
+    if not course["shown"].sum():
+        return []
+    lines = {"precision": ("true", "precision"), "recall": ("false", "recall")}
+    caption = "Notes shown so far: precision (share on false posts), recall (share of false posts with a note)"
+    return [over_time("notes", caption, course, lines, clock_of(run), "share", top=1.0)]
+
+
+def _course_tables(run: Reads) -> list[Table]:
+    """Return the notes so far at the end of each day, or step where steps have no length."""
+    course, clock = note_course(run), clock_of(run)
+    if not course.height:
+        return []
+    each = 1 if clock.hours is None else max(1, round(24 / clock.hours))
+    unit = "step" if clock.hours is None else "day"
+    by_day = course.filter((pl.col("step") % each == 0) | (pl.col("step") == clock.last))
+    rows = by_day.with_columns((pl.col("step") / each).ceil().cast(pl.Int64).alias(unit))
+    counts, ratios = (number, unit, "written", "shown", "withdrawn"), (partial(number, digits=3), "precision", "recall")
+    return [table(f"Community notes so far by {unit}", rows, counts, ratios)]
 
 
 def _notes(row: dict[str, Any]) -> list[str]:

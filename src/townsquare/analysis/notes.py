@@ -1,0 +1,149 @@
+"""How community notes did: how many were shown and when, on which posts, how late, and what they averted.
+
+A note counts as shown from the first step in which it was, even if it was withdrawn later. Notes of a fact-checking
+desk are right and shown by its settings; those by people may be wrong.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Iterable, Mapping
+
+import polars as pl
+
+from townsquare.analysis.contract import Reads, columns, once_a_run, row_count
+from townsquare.analysis.facts.contract import FOLLOWED_HOURS, window_of
+from townsquare.analysis.posts import known_posts, measured_roots
+from townsquare.analysis.reach import exposure_counts
+from townsquare.core.enums import LogKind, PostKind
+
+COURSE = columns("step:row written:int shown:int withdrawn:int precision recall")
+EFFECTS = columns("measure:str unit:str posts:int without with averted change")
+
+
+@once_a_run
+def all_notes(run: Reads) -> pl.DataFrame:
+    """Return notes: ``note``, ``root``, ``author``; when ``written``, and first ``shown`` and ``withdrawn`` (steps)."""
+    of_note = run.table("moderation_log").select(pl.col("value").cast(pl.Int32).alias("note"), "kind", "step")
+    first = {"shown": LogKind.NOTE_SHOWN, "withdrawn": LogKind.NOTE_WITHDRAWN}
+    of_note = of_note.filter(pl.col("kind").is_in([int(kind) for kind in first.values()]))
+    steps = (pl.col("step").filter(pl.col("kind") == kind).min().alias(name) for name, kind in first.items())
+    notes = run.table("notes").select("note", pl.col("post").alias("root"), "author", pl.col("step").alias("written"))
+    return notes.join(of_note.group_by("note").agg(*steps), on="note", how="left").sort("note")
+
+
+def shown_posts(run: Reads) -> pl.DataFrame:
+    """Return posts on which a note was ever shown, with the first step in which one was: ``root``, ``shown``."""
+    return all_notes(run).drop_nulls("shown").group_by("root").agg(pl.col("shown").min()).sort("root")
+
+
+@once_a_run
+def note_course(run: Reads) -> pl.DataFrame:
+    """Community notes so far at the end of each step: written, shown, withdrawn, and how right those shown are.
+
+    Returns
+    -------
+    DataFrame
+        One row per step from 1, none without notes; of posts after the warm-up: ``step``; ``written``, ``shown``,
+        ``withdrawn`` (notes so far); ``precision`` (of notes shown so far on injected posts of known truth, the
+        proportion on false posts; NaN for none) and ``recall`` (of injected false posts so far, the proportion with a
+        note shown so far).
+    """
+    notes = all_notes(run).join(measured_roots(run).select("root"), on="root")
+    if not notes.height:
+        return pl.DataFrame(schema=COURSE)
+    false = known_posts(run).filter(pl.col("veracity") == "false").select("root", "step")
+    known = notes.join(known_posts(run).select("root", "veracity"), on="root")
+    counts = {
+        **{name: notes[name] for name in ("written", "shown", "withdrawn")},
+        "known": known["shown"], "right": known.filter(pl.col("veracity") == "false")["shown"],
+        "false": false["step"], "noted": shown_posts(run).join(false, on="root")["shown"],
+    }  # fmt: skip
+    course = pl.DataFrame({"step": range(run.last_step + 1)}, schema={"step": pl.Int32})
+    for name, steps in counts.items():
+        by_step = steps.drop_nulls().alias("step").to_frame().group_by("step").agg(row_count(name))
+        course = course.join(by_step, on="step", how="left")
+    course = course.with_columns(pl.col(*counts).fill_null(0).cum_sum()).filter(pl.col("step") > 0)
+    ratios = (pl.col("right") / pl.col("known")).alias("precision"), (pl.col("noted") / pl.col("false")).alias("recall")
+    return course.with_columns(ratios).select(list(COURSE)).cast(COURSE)
+
+
+def note_numbers(run: Reads) -> dict[str, float]:
+    """Return how notes did over the whole run, as the outcomes call it; NaN without notes."""
+    course = note_course(run).tail(1)
+    last = course.row(0, named=True) if course.height else dict.fromkeys(COURSE, math.nan)
+    false = known_posts(run).filter(pl.col("veracity") == "false").select("root")
+    views = exposure_counts(run).join(shown_posts(run), on="root").join(false, on="root")
+    early = views.filter(pl.col("step") <= pl.col("shown"))
+    return {
+        "notes_written": float(last["written"]),
+        "notes_shown": _ratio(last["shown"], last["written"]),
+        "notes_withdrawn": _ratio(last["withdrawn"], last["shown"]),
+        "note_precision": last["precision"],
+        "note_recall": last["recall"],
+        "views_before_note": _ratio(_sum(early), _sum(views)),
+    }
+
+
+def _sum(views: pl.DataFrame) -> int:
+    return int(views["exposures"].sum())
+
+
+def _ratio(part: float, whole: float) -> float:
+    return part / whole if whole else math.nan
+
+
+def note_effects(run: Reads, without: Reads) -> pl.DataFrame:
+    """Reshares and views of posts on which a note was shown, against those of the same posts in a run without notes.
+
+    Parameters
+    ----------
+    run, without : Reads
+        Two paired runs, as of a comparison: same people, posts and draws.
+
+    Returns
+    -------
+    DataFrame
+        One row per measure: ``measure``, ``unit``, ``posts`` (noted injected posts), ``without`` and ``with`` (sums),
+        ``averted`` (without minus with), ``change`` (with / without - 1; NaN where there were none without). Measures:
+        ``shares_life`` and ``views_life`` (of the whole run), ``shares_after`` and ``views_after`` (from the step after
+        the note was first shown, for 48 hours where steps have a length), ``shares_per_view_after``.
+    """
+    return effects_of_pairs([(run, without)])
+
+
+def effects_of_pairs(pairs: Iterable[tuple[Reads, Reads]]) -> pl.DataFrame:
+    """Return :func:`note_effects` of several pairs of runs, with and without notes, added up."""
+    sums: dict[str, Counter[str]] = {"with": Counter(), "without": Counter()}
+    for run, without in pairs:
+        noted = shown_posts(run).join(injected_keys(run), on="root").select("key", "shown")
+        window = window_of(run)
+        until = math.inf if window.hours is None else window.steps(FOLLOWED_HOURS)
+        after = pl.col("step").is_between(pl.col("shown") + 1, pl.col("shown") + until)
+        for name, compared in (("with", run), ("without", without)):
+            of_noted = injected_keys(compared).join(noted, on="key")
+            shares = compared.table("posts").filter(pl.col("kind") == PostKind.SHARE).join(of_noted, on="root")
+            views = exposure_counts(compared).join(of_noted, on="root")
+            sums[name].update(
+                posts=noted.height, shares_life=shares.height, views_life=_sum(views),
+                shares_after=shares.filter(after).height, views_after=_sum(views.filter(after)),
+            )  # fmt: skip
+    rows: list[tuple[object, ...]] = []
+    for measure in ("shares_life", "views_life", "shares_after", "views_after", "shares_per_view_after"):
+        before, now = (_effect(sums[name], measure) for name in ("without", "with"))
+        unit = measure.rpartition("_")[0].replace("_", " ")
+        rows.append((measure, unit, sums["with"]["posts"], before, now, before - now, _ratio(now, before) - 1))
+    return pl.DataFrame(rows, EFFECTS, orient="row", strict=False)
+
+
+def _effect(sums: Mapping[str, int], measure: str) -> float:
+    if measure == "shares_per_view_after":
+        return _ratio(sums["shares_after"], sums["views_after"])
+    return sums[measure]
+
+
+def injected_keys(run: Reads) -> pl.DataFrame:
+    """Return the keys of injected posts, by which posts of paired runs are matched: ``root``, ``key``."""
+    injected = run.table("posts").filter(pl.col("kind") == PostKind.INJECTED)
+    return injected.select(pl.col("post").alias("root"), "key")
