@@ -36,6 +36,14 @@ VIEWS = {
     "agents": (f"#/run/{RUN}/agents", 800),
     "agent": (f"#/run/{RUN}/agent/40?step=7", 1500),
     "records": ("#/run/records/agent/1?step=5", 2700),
+    "cascade": (
+        "#/run/responses%2Fresponse-none%2Fseed-1/cascade/6013?with=responses%2Fresponse-takedown%2Fseed-1",
+        1000,
+    ),
+    "cascade-map": (
+        "#/run/responses%2Fresponse-none%2Fseed-1/cascade/6013?claim=1&show=map&with=responses%2Fresponse-takedown%2Fseed-1",
+        1000,
+    ),
     "posts": (f"#/run/{RUN}/posts?veracity=false", 800),
     "post": (f"#/run/{RUN}/post/3", 1150),
     "debate": ("#/debate/debate", 1000),
@@ -60,6 +68,8 @@ def record(folder: Path) -> None:
     ts.simulate(ts.resolve_for("health-rumor@1", agents=120, steps=8, seed=1, sets=RECORDS), folder / "records")
     community = {"moderation": {"strategy": "community"}}
     ts.simulate(ts.resolve_for("health-rumor", agents=2000, seed=1, sets=community), folder / "town")
+    layers, _ = layers_for("health-rumor")
+    compare(layers, {"moderation.response": ["none", "takedown"]}, [1], folder / "responses")
     hold_debates(layers_for_debates("compulsory-voting", (), trials=1, seed=1), arms_of({}), folder / "debate", 1)
 
 
@@ -74,7 +84,7 @@ def settled(page: Any) -> bool:
     return bool(
         page.evaluate(
             "document.querySelector('main')?.innerText.length > 40 && !document.querySelector('.loading')"
-            " && [...document.querySelectorAll('.chart, .graph')].every((one) => one.dataset.ready)"
+            " && [...document.querySelectorAll('.chart, .graph, .spread')].every((one) => one.dataset.ready)"
         )
     )
 

@@ -21,7 +21,7 @@ RECORDS: dict[str, Any] = {
     "moderation": {"strategy": "hybrid", "takedown": False},
     "memory": {"enabled": True},
 }
-VIEWS = ("overview", "network", "agents", "agent/7?step=2", "posts", "post/1", "notes")
+VIEWS = ("overview", "network", "agents", "agent/7?step=2", "posts", "post/1", "cascade", "notes")
 # A small town with many notes, scored by the bridging scorer.
 NOTES: dict[str, Any] = {
     "time": {"warm_up_hours": 0},
@@ -80,7 +80,7 @@ class Visit:
         """Wait until nothing is being read any more."""
         self.wait("document.querySelector('main')?.innerText.length > 20")
         self.wait("!document.querySelector('.loading')")
-        self.wait("[...document.querySelectorAll('.chart')].every((one) => one.dataset.ready)")
+        self.wait("[...document.querySelectorAll('.chart, .spread')].every((one) => one.dataset.ready)")
 
     def wait(self, script: str, seconds: float = 20.0) -> None:
         """Wait until something is so. The page's policy forbids what playwright's own waiting does, so ask it often."""

@@ -306,6 +306,24 @@ export interface Reached {
   shared: { agent: number[]; step: number[] };
 }
 
+// The life of a post: shares hang below what they were made from; people saw it first `from` a row of shares.
+export interface Cascade {
+  run: string;
+  post: number;
+  posts: number; // of the same claim
+  content: string;
+  veracity: string;
+  last: number;
+  hours: number | null;
+  people: number;
+  shares: { post: number[]; parent: number[]; step: number[]; agent: number[]; who: string[] };
+  seen: { agent: number[]; step: number[]; from: number[] };
+  beliefs: { agent: number[]; step: number[]; judged: number[] };
+  acts: { step: number; what: string }[];
+  listed: { root: number; veracity: string; shares: number; content: string }[];
+  arms: { run: string; label: string }[];
+}
+
 export interface AgentRow {
   agent: number;
   who: string;

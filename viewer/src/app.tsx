@@ -11,6 +11,7 @@ import { Runs } from "./views/runs";
 // Charts and the network are large: the list of runs is there before they are.
 const overview = (): Promise<typeof import("./views/overview")> => import("./views/overview");
 const Agent = loaded(() => import("./views/agent").then((file) => file.Agent));
+const Cascades = loaded(() => import("./views/cascade").then((file) => file.Cascades));
 const Compare = loaded(() => import("./views/compare").then((file) => file.Compare));
 const Comparison = loaded(() => import("./views/comparison").then((file) => file.ComparisonView));
 const Debate = loaded(() => import("./views/debate").then((file) => file.Debate));
@@ -26,6 +27,7 @@ const TABS: [string, string, string[]][] = [
   ["network", "Network", ["network"]],
   ["agents", "Agents", ["agents", "agent"]],
   ["posts", "Posts", ["posts", "post"]],
+  ["cascade", "Cascades", ["cascade"]],
   ["notes", "Notes", ["notes"]],
 ];
 
@@ -154,6 +156,7 @@ function View(properties: ViewProperties): JSX.Element {
   const { view, id } = properties.route;
   if (view === "network") return <Network {...properties} />;
   if (view === "notes") return <Notes {...properties} />;
+  if (view === "cascade") return <Cascades {...properties} id={id} />;
   if (view === "agents") return <Agents {...properties} />;
   if (view === "agent" && id !== null) return <Agent key={id} {...properties} id={id} />;
   if (view === "posts") return <Posts {...properties} />;

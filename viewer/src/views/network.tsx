@@ -6,7 +6,8 @@ import { Choice, isOn, Problem, PropositionChoice, Section, Stance, StepSlider, 
 import { change, link } from "../route";
 import { stanceColor, useColors, type Colors } from "../theme";
 import { Picture, type Band } from "./picture";
-import { flows, louvain, places, type Places } from "./places";
+import { useCommunities } from "./communities";
+import { flows, type Places } from "./places";
 
 const TOP = 8;
 const NOT_THERE = -128;
@@ -39,9 +40,7 @@ export function NetworkView({ head, route, fresh }: ViewProperties): JSX.Element
   const step = stepOf(route.query, head.last_step);
   const p = route.query.get("p") ?? "";
   const by = route.query.get("color") ?? "";
-  const network = useAnswer<Network>("/api/network", { run: head.id }, head.agents);
-  const follows = useAnswer<ArrayBuffer>("/api/follows", { run: head.id }, head.agents, "bytes");
-  const start = useAnswer<ArrayBuffer>("/api/stances", { run: head.id, proposition: p, step: 0 }, 0, "bytes");
+  const { network, ends, placed, wrong: unplaced } = useCommunities(head, p);
   const stances = useAnswer<ArrayBuffer>("/api/stances", { run: head.id, proposition: p, step }, fresh, "bytes");
   const text = route.query.get("agent");
   const chosen = text !== null && /^\d{1,9}$/.test(text) ? Number(text) : null;
@@ -57,15 +56,7 @@ export function NetworkView({ head, route, fresh }: ViewProperties): JSX.Element
   const every = useAnswer<Page<PostRow>>(falsePosts.data?.total === 0 ? "/api/posts" : "", { run: head.id }, fresh);
   const posts = falsePosts.data?.total === 0 ? every : falsePosts;
   const post = /^\d{1,9}$/.test(asked) ? Number(asked) : (posts.data?.rows[0]?.root ?? null);
-  const wrong = network.wrong ?? follows.wrong ?? start.wrong ?? stances.wrong;
-  const ends = useMemo(() => (follows.data ? new Uint16Array(follows.data) : null), [follows.data]);
-  const communities = useMemo(() => (network.data && ends ? communitiesOf(network.data, ends) : null), [network.data, ends]);
-  const placed = useMemo(() => {
-    if (!network.data || !ends || !communities || !start.data) return null;
-    const first = new Int8Array(start.data);
-    const known = Float64Array.from(network.data.agent, (agent) => ((first[agent] ?? NOT_THERE) === NOT_THERE ? Number.NaN : (first[agent] ?? 0) / 127));
-    return places(communities, ends, network.data.followers, known);
-  }, [network.data, ends, communities, start.data]);
+  const wrong = unplaced ?? stances.wrong;
   return (
     <>
       <div className="controls">
@@ -76,13 +67,13 @@ export function NetworkView({ head, route, fresh }: ViewProperties): JSX.Element
       </div>
       {wrong && <Problem wrong={wrong} />}
       <Section title="Network by community" wide csv={{ name: TABLE[by] ?? "network", query: { run: head.id, proposition: p, step, post: by === "post" ? post : null } }}>
-        {!wrong && (!placed || !network.data || !ends) && <p className="loading">Finding communities…</p>}
-        {placed && network.data && ends && (
-          <Colored by={by} run={head.id} p={p} step={step} fresh={fresh} post={post} posts={posts.data?.rows ?? []} network={network.data} codes={codes}>
+        {!wrong && (!placed || !network || !ends) && <p className="loading">Finding communities…</p>}
+        {placed && network && ends && (
+          <Colored by={by} run={head.id} p={p} step={step} fresh={fresh} post={post} posts={posts.data?.rows ?? []} network={network} codes={codes}>
             {(shades) => (
               <div className="network">
                 <Drawn
-                  network={network.data as Network}
+                  network={network}
                   placed={placed}
                   ends={ends}
                   codes={codes}
@@ -94,7 +85,7 @@ export function NetworkView({ head, route, fresh }: ViewProperties): JSX.Element
                   usual={!by}
                   moved={size ? moved : null}
                 />
-                <Beside run={head.id} network={network.data as Network} placed={placed} codes={codes} chosen={chosen} around={around} query={{ p, step: route.query.get("step") }} moved={size ? moved : null} unit={head.unit} />
+                <Beside run={head.id} network={network} placed={placed} codes={codes} chosen={chosen} around={around} query={{ p, step: route.query.get("step") }} moved={size ? moved : null} unit={head.unit} />
               </div>
             )}
           </Colored>
@@ -102,16 +93,6 @@ export function NetworkView({ head, route, fresh }: ViewProperties): JSX.Element
       </Section>
     </>
   );
-}
-
-// Communities that the run recorded, or else those that Louvain's method finds.
-function communitiesOf(network: Network, ends: Uint16Array): Int32Array {
-  if (!network.blocks) return louvain(network.agent.length, ends);
-  const number = new Map<string | null, number>();
-  return Int32Array.from(network.blocks.of, (answer) => {
-    if (!number.has(answer)) number.set(answer, number.size);
-    return number.get(answer) ?? 0;
-  });
 }
 
 // A short name of each disc: the answer that makes a block, or a number from left to right.

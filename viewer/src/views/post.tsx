@@ -48,7 +48,16 @@ function Shown({ facts, run, unit, time }: ShownProperties): JSX.Element {
         <Section title="Community notes" csv={{ name: "notes", query }}>
           <Notes facts={facts} run={run} />
         </Section>
-        <Section title="Cascade and thread" wide csv={{ name: "thread", query }} note="Each share appears under the row it was shared from, each comment under the post it answers.">
+        <Section
+          title="Cascade and thread"
+          wide
+          csv={{ name: "thread", query }}
+          note={
+            <>
+              Each share appears under the row it was shared from, each comment under the post it answers. <a href={link(run, "cascade", facts.post)}>Play the cascade</a>
+            </>
+          }
+        >
           <Thread facts={facts} run={run} />
         </Section>
       </div>

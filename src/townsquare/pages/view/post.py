@@ -37,7 +37,7 @@ def post(of: Snapshot, number: int) -> dict[str, Any]:
         "counts": _counts(of, root),
         "thread": post_queries.thread_of(of.cached, root).to_dicts(),
         "verdicts": post_queries.verdicts(of.cached).filter(pl.col("root") == root).to_dicts(),
-        "acts": post_queries.moderation_of(of.cached, root).to_dicts(),
+        "acts": post_queries.moderation_of(of.cached, [root]).to_dicts(),
         "notes": post_queries.notes_of(of.cached, root).to_dicts(),
         "seen": columns(seen_by_step(shown)),
         "seen_by": first_seen(of, shown).head(MOST_ROWS).to_dicts(),
@@ -97,7 +97,7 @@ def moved_by_step(of: Snapshot, root: int) -> pl.DataFrame:
 def findings(of: Snapshot, root: int) -> pl.DataFrame:
     """Return every act of a moderator on a root, with verdict, confidence and explanation where it was a verdict."""
     verdicts = post_queries.verdicts(of.cached).filter(pl.col("root") == root).drop("root")
-    acts = post_queries.moderation_of(of.cached, root).filter(pl.col("what") != "verdict")
+    acts = post_queries.moderation_of(of.cached, [root]).filter(pl.col("what") != "verdict")
     both = [verdicts.with_columns(pl.lit("verdict").alias("what")), acts]
     return pl.concat(both, how="diagonal_relaxed").sort("step")
 

@@ -69,11 +69,11 @@ def verdicts(run: CachedRun) -> pl.DataFrame:
     )
 
 
-def moderation_of(run: CachedRun, root: int) -> pl.DataFrame:
-    """Return ``step``, ``what``, ``reason``, ``value``: every act of a moderator on a root."""
+def moderation_of(run: CachedRun, roots: list[int]) -> pl.DataFrame:
+    """Return ``step``, ``what``, ``reason``, ``value``: every act of a moderator on some roots."""
     posts = run.table("posts").select("post", "root")
     log = queries.worded(run.table("moderation_log"), "moderation_log").join(posts, on="post", maintain_order="left")
-    return log.filter(pl.col("root") == root).select("step", pl.col("kind").alias("what"), "reason", "value")
+    return log.filter(pl.col("root").is_in(roots)).select("step", pl.col("kind").alias("what"), "reason", "value")
 
 
 def note_states(run: CachedRun, step: int) -> pl.DataFrame:

@@ -21,6 +21,7 @@ from townsquare.core.errors import SettingError, TownsquareError
 from townsquare.experiments.counterfactual.one_step import without
 from townsquare.experiments.manifest import Experiment
 from townsquare.pages.view import agent as agents
+from townsquare.pages.view import cascade as cascades
 from townsquare.pages.view import comparison as comparisons
 from townsquare.pages.view import debate as debates
 from townsquare.pages.view import network, notes, overview, queries, tables
@@ -68,6 +69,7 @@ def app(folder: Path | str, token: str = "") -> Starlette:
         "/api/person": lambda asked: _of_comparison(
             library, asked, lambda _, of: comparisons.person(library, of, asked)
         ),
+        "/api/cascade": lambda asked: json_answer(cascades.cascade(library, asked)),
         "/api/courses": lambda asked: json_answer(comparisons.overlay(library, asked)),
         "/report": lambda asked: page_answer(library.report(asked.word("of"))),
         **{f"/csv/{name}": partial(_compared_table, library, name) for name in comparisons.TABLES},

@@ -15,7 +15,7 @@ from townsquare.analysis.health import participation
 from townsquare.analysis.moderation import moderation_events
 from townsquare.core.extras import MissingExtra
 from townsquare.pages.view import agent as agents
-from townsquare.pages.view import network, notes, post_queries, queries
+from townsquare.pages.view import cascade, network, notes, post_queries, queries
 from townsquare.pages.view import post as posts
 from townsquare.pages.view.library import Snapshot
 from townsquare.pages.view.query_string import Asked
@@ -153,6 +153,7 @@ TABLES: Mapping[str, TableOf] = {
     "actions": asks(queries.actions_of, "agent", "step"),
     "why": asks(agents.cause_table, "agent", "step", "proposition"),
     "records": asks(_records, "agent", "step", "proposition"),
+    "cascade": asks(cascade.cascade_table, "root"),
     "thread": asks(_of_record(post_queries.thread_of), "root"),
     "notes": asks(_of_record(post_queries.notes_of), "root"),
     "plane": asks(notes.plane, "step"),
