@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from running_viewer import RECORDS, VIEWS, Visit, data, place, record
+from running_viewer import RECORDS, VIEWS, Visit, data, place, record, record_notes
 from townsquare.pages.view.serving import serving
 
 pytestmark = pytest.mark.browser
@@ -84,6 +84,22 @@ def test_texts_of_strangers_run_nothing(browser: Any, url: str, run: str) -> Non
     assert "<script>alert(1)</script>" in visit.page.locator("main").inner_text()
     assert visit.heard == []
     visit.close()
+
+
+def test_texts_of_notes_and_posts_run_nothing_in_the_plane_and_the_network(browser: Any, tmp_path: Path) -> None:
+    poison(record_notes(tmp_path / "notes"))
+    with serving(tmp_path) as where:
+        visit = Visit(browser, where)
+        for width in (1280, 400):
+            visit.page.set_viewport_size({"width": width, "height": 900})
+            for view in ("notes?note=0&step=48", "network?color=post"):
+                visit.open(place("notes", view))
+                assert not visit.page.locator("[data-testid=problem]").count(), view
+                assert visit.page.locator("main script, main iframe, main img, main form, main style").count() == 0
+                assert visit.run("document.documentElement.scrollWidth") <= width, view
+                assert CORPUS[0] in visit.page.locator("main").inner_text()
+        assert visit.heard == []
+        visit.close()
 
 
 def test_addresses_of_strangers_run_nothing(browser: Any, url: str) -> None:
