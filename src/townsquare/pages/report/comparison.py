@@ -111,7 +111,8 @@ class Comparison:
 def _note_effects(experiment: Experiment) -> pl.DataFrame:
     """Return what notes averted in each arm that has some, beside a baseline that has none."""
     folders = {(run.arm, run.seed): experiment.folder / run.folder for run in experiment.finished}
-    noted = experiment.outcomes.filter(pl.col("notes_written").is_not_nan() & pl.col("notes_written").is_not_null())
+    counted = experiment.outcomes.select(pl.col("arm", "seed", "^notes_written$"))  # none where an older version ran
+    noted = counted.drop_nulls().drop_nans() if counted.width == 3 else counted.clear()
     base = experiment.baseline
     pairs = [pair for pair in noted.select("arm", "seed").rows() if (base, pair[1]) in folders]
     if not pairs or base in noted["arm"]:
