@@ -132,6 +132,28 @@ def fit_section(found: dict[str, Any]) -> str:
     return "\n".join(lines)
 
 
+def credence_section(found: dict[str, float]) -> str:
+    """The part about the rule ``credence``."""
+    named = {
+        "step": "a whole step: claims looked up and merged, beliefs moved, trail written (goal: 500,000)",
+        "no_trail": "the same, less the time for the trail (goal: 1,000,000)",
+        "judge": "what a policy reads of belief before it acts",
+    }
+    lines = [
+        "",
+        "## The rule `credence`",
+        "",
+        f"{found['agents']:,} agents, {found['rows']} exposures each, {found['steps']} steps, every exposure a claim "
+        "of a news post, which is the costly case; one thread, seconds of the processor. Recording is not in it.",
+        "",
+        "| | rows a second |",
+        "|---|---:|",
+        *(f"| {words} | {found[name]:,.0f} |" for name, words in named.items()),
+        "",
+    ]
+    return "\n".join(lines)
+
+
 def analysis_section(found: dict[str, Any]) -> str:
     """The part about ``townsquare analyze``."""
     lines = [
@@ -293,6 +315,10 @@ def main() -> None:
     kernel = json.loads(done.stdout.splitlines()[-1])
     print(f"exposure rule: {kernel['one_thread'] / kernel['copying']:.0f} times the published loop", flush=True)
     text = page(rows, kernel, os.getloadavg()[1])
+    done = subprocess.run([sys.executable, str(HERE / "credence.py")], check=True, capture_output=True, text=True)
+    credence = json.loads(done.stdout.splitlines()[-1])
+    print(f"credence: {credence['step']:,.0f} rows a second with the trail", flush=True)
+    text += credence_section(credence)
     done = subprocess.run([sys.executable, str(HERE / "models.py")], check=True, capture_output=True, text=True)
     models = json.loads(done.stdout.splitlines()[-1])
     print(f"language models: a server is kept {models['busy']:.0%} busy", flush=True)

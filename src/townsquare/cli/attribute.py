@@ -13,6 +13,8 @@ from townsquare.cli.console import exact, known, number, safe, show, show_json
 if TYPE_CHECKING:
     import polars as pl
 
+    from townsquare.record.run import Run
+
 LARGEST = 12
 LONGEST_TEXT = 60
 
@@ -24,6 +26,7 @@ def attribute(
     by: str = "author",
     agent: options.Agent = None,
     proposition: str | None = None,
+    claim: options.Whole | None = None,
     every: Annotated[bool, Parameter(name="--all")] = False,
     as_json: options.AsJson = False,
 ) -> int:
@@ -35,6 +38,8 @@ def attribute(
         Group by post, author, writer, veracity, label, cause or step.
     proposition
         Only this proposition.
+    claim
+        A claim, by its number: what belief in it rests on, and who stopped believing it (rule `credence`).
     every
         Print all groups, not only the largest.
     """
@@ -46,6 +51,8 @@ def attribute(
     from townsquare.record.run import Run
 
     run = Run.open(folder)
+    if claim is not None:
+        return _show_claim(run, claim, str(folder), as_json=as_json)
     person = None if agent is None else agent_number(run, agent)
     groups = attributed(run, by=by, agent=person, proposition=proposition)
     moved = of_proposition(run, changes(run), proposition)
@@ -61,6 +68,36 @@ def attribute(
     print("Movement is the sum of the sizes of all contributions, so that opposite ones do not cancel.")
     print(f"Contributions sum to each person's recorded change (largest difference {apart:.1e}).")
     print("Contributions are what the belief rule counted, not causal effects: see `townsquare counterfactual`.")
+    return 0
+
+
+def _show_claim(run: Run, claim: int, folder: str, *, as_json: bool) -> int:
+    """Print what belief in one claim rests on, summed over those who met it."""
+    from townsquare.analysis.causes.claims import claim_attribution
+    from townsquare.core.words import count, percent
+
+    summed = claim_attribution(run, claim)
+    if as_json:
+        return show_json({name: getattr(summed, name) for name in summed.__dataclass_fields__})
+    print(f"“{safe(summed.text)}” ({summed.truth}): {count(summed.people, 'person', 'people')} met this claim.")
+    print(
+        f"Share who would call it true: {percent(summed.believe_before)} before they met it, "
+        f"{percent(summed.believe_last)} at the last showing."
+    )
+    rows = [
+        *summed.parts.iter_rows(),
+        ("sum", "", summed.parts["mean"].sum(), None),
+        ("recorded", "", summed.judged, None),
+    ]
+    show(
+        "What belief rests on at the last showing, mean log odds a person", rows, (str, "part", "meaning"),
+        (exact, "mean"), (known(number), "mean size"),
+    )  # fmt: skip
+    for words, people in (("no longer called true", summed.stopped), ("newly called true", summed.began)):
+        print(f"{count(len(people), 'person', 'people')}: {words} at the last showing.")
+        if people:
+            print(f"  For example: townsquare why {folder} --agent {people[0]} --claim {claim}")
+    print("The parts are what the belief rule counted. For causal effects: `townsquare counterfactual`, `compare`.")
     return 0
 
 

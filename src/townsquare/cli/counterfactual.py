@@ -1,4 +1,4 @@
-"""``townsquare counterfactual``: beliefs without a post, an author, a record, or all posts of a truth."""
+"""``townsquare counterfactual``: beliefs without a post, an author, a record, all posts of a truth, or labels."""
 
 from __future__ import annotations
 
@@ -8,13 +8,15 @@ from cyclopts import Parameter
 
 from townsquare.cli import options
 from townsquare.cli.compare import compared_pair
-from townsquare.cli.console import complain, number, picked, show, show_json, signed
+from townsquare.cli.console import complain, cut, number, picked, show, show_json, signed
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from townsquare.experiments.counterfactual import CounterfactualBeliefs, Removal
     from townsquare.record.run import Run
+
+LARGEST = 10
 
 
 def counterfactual(
@@ -28,12 +30,12 @@ def counterfactual(
     out: options.Out = None,
     shown: options.Shown = options.SHOWN,
 ) -> int:
-    """Recompute beliefs without some posts, authors or records, with exposures held fixed, or in a new run.
+    """Recompute beliefs without some posts, authors, records or labels, exposures held fixed, or in a new run.
 
     Parameters
     ----------
     leave_out
-        post=N, author=N, record=N or veracity=false; repeatable.
+        post=N, author=N, record=N, veracity=false, label=verdict or label=note; repeatable.
     again
         Simulate again without it, so that exposures change too.
     seeds
@@ -68,7 +70,7 @@ def _agrees(run: Run) -> bool:
     from townsquare.core.frames import collected
     from townsquare.experiments.counterfactual import rerun_beliefs
 
-    again, _ = rerun_beliefs(run)
+    again = rerun_beliefs(run).beliefs
     return bool(person_beliefs(run).pipe(collected).equals(again))
 
 
@@ -76,8 +78,10 @@ def _json(run: Run, result: CounterfactualBeliefs, agent: int | None, *, exact: 
     from townsquare.experiments.counterfactual.rerun_rule import HELD_FIXED
 
     own = result.beliefs.filter(result.beliefs["agent"] == agent).to_dicts() if agent is not None else []
+    claims = result.claims.filter(result.claims["agent"] == agent).to_dicts() if agent is not None else []
     head = {"without": result.removal.words(), "method": "rule", "says": HELD_FIXED, "reproduces_the_record": exact}
-    show_json({**head, **picked(result, "rows", "effect"), "course": result.course(run), "agent": own})
+    show_json({**head, **picked(result, "rows", "effect"), "claims": result.claim_effect,
+               "course": result.course(run), "agent": own, "agent_claims": claims})  # fmt: skip
 
 
 def _show(run: Run, result: CounterfactualBeliefs, agent: int | None, *, exact: bool) -> None:
@@ -95,9 +99,17 @@ def _show(run: Run, result: CounterfactualBeliefs, agent: int | None, *, exact: 
         (str, "affected"), (signed, "largest effect=largest"), (number, "changed side=changed_side"),
         words=("proposition",),
     )  # fmt: skip
+    if result.claims.height:
+        share = "{:.1%}".format
+        show(
+            f"Belief in claims at the last showing, without {result.removal.words()}", result.claim_effect,
+            (str, "claims=truth"), (number, "people and claims=met"),
+            (share, "recorded=believe_recorded", "without=believe_without"), ("{:+.1%}".format, "effect"),
+            (number, "stopped believing=stopped", "began to=began"), words=("claims",),
+        )  # fmt: skip
     if agent is not None:
-        _show_agent(result, called, agent)
-    print(f"{result.rows:,} exposures removed. Effect = recorded − counterfactual.")
+        _show_agent(run, result, called, agent)
+    print(f"{result.rows:,} exposures removed or changed. Effect = recorded − counterfactual.")
     print(HELD_FIXED)
     if exact:
         print("Check: with nothing removed, the rule reproduces the recorded beliefs exactly.")
@@ -105,13 +117,23 @@ def _show(run: Run, result: CounterfactualBeliefs, agent: int | None, *, exact: 
         complain("with nothing removed, the rule does NOT reproduce the recorded beliefs", "warning")
 
 
-def _show_agent(result: CounterfactualBeliefs, called: dict[int, str], agent: int) -> None:
+def _show_agent(run: Run, result: CounterfactualBeliefs, called: dict[int, str], agent: int) -> None:
     import polars as pl
+
+    from townsquare.analysis.causes.claims import share
 
     last = result.beliefs.filter(pl.col("agent") == agent, pl.col("step") == pl.col("step").max())
     effects = last.with_columns((pl.col("recorded") - pl.col("without")).alias("effect"))
     columns = (called.__getitem__, "proposition"), (signed, "recorded", "without", "effect")
     show(f"Agent {agent} at the end", effects, *columns, words=("proposition",))
+    moved = result.claims.filter(pl.col("agent") == agent, pl.col("recorded") != pl.col("without"))
+    moved = moved.sort((pl.col("recorded") - pl.col("without")).abs(), descending=True).head(LARGEST)
+    moved = moved.join(run.table("texts"), left_on="claim", right_on="text", maintain_order="left")
+    if moved.height:
+        show(
+            f"Claims that agent {agent} would believe otherwise, the largest differences", moved, (str, "id=claim"),
+            (share, "recorded", "without"), (str, "truth"), (cut(60), "text=content"), words=("truth", "text"),
+        )  # fmt: skip
 
 
 def _other_run(

@@ -11,7 +11,6 @@ from cyclopts import Parameter
 from townsquare.cli import options
 from townsquare.cli.console import cut, digits, exact, known, safe, show, show_json, signed
 from townsquare.core.errors import SettingError
-from townsquare.core.words import count
 
 if TYPE_CHECKING:
     from townsquare.analysis.causes.claims import ClaimBelief
@@ -80,19 +79,19 @@ def _show_claims(beliefs: Sequence[ClaimBelief], words: str) -> None:
     from townsquare.analysis.causes.claims import share
 
     rows = [
-        (belief.claim, f"{share(belief.prior)} to {share(belief.veracity[-1])}", len(belief.steps), belief.truth,
+        (belief.claim, f"{share(belief.last.start)} to {share(belief.last.judged)}", len(belief.meetings), belief.truth,
          cut(LONGEST_TEXT)(belief.text))
         for belief in beliefs[:LARGEST]
     ]  # fmt: skip
     if rows:
-        columns = (str, "id", "believed", "times met", "truth", "text")
-        show("Claims, and how far they were believed before the first and after the last meeting", rows, columns)
+        columns = (str, "id", "believed", "steps", "truth", "text")
+        show("Claims, and how far they were believed before the first and at the last showing", rows, columns)
         print(f"Why: townsquare why {words} --claim {rows[0][0]}")
 
 
 def _show_claim(run: Run, agent: str, claim: int, *, as_json: bool) -> int:
-    """Print how far an agent believed a claim after each meeting, and which part changed."""
-    from townsquare.analysis.causes.claims import PARTS, claims_of, share
+    """Print how far an agent believed a claim at each showing, and what counted."""
+    from townsquare.analysis.causes.claims import claims_of, share
     from townsquare.analysis.verbs import agent_number
 
     number = agent_number(run, agent)
@@ -102,21 +101,16 @@ def _show_claim(run: Run, agent: str, claim: int, *, as_json: bool) -> int:
         raise SettingError("--claim", got=str(claim), allowed=met or "none: no claims are recorded for this agent")
     belief = beliefs[claim]
     if as_json:
-        return show_json({"agent": number, **asdict(belief)})
-    print(f"“{safe(belief.text)}” ({belief.truth})")
-    print(f"Agent {number} met this claim {count(len(belief.steps), 'time')}. Belief before: {share(belief.prior)}.")
-    before, rows = dict.fromkeys(PARTS, 0.0), []
-    for step, judged, veracity, parts in zip(belief.steps, belief.judged, belief.veracity, belief.parts, strict=True):
-        changes = {name: parts[name] - before[name] for name in PARTS}
-        rows.append((step, share(judged), share(veracity), *(changes[name] for name in PARTS), veracity))
-        before = parts
+        return show_json({**asdict(belief), "sentences": belief.sentences})
+    for sentence in belief.sentences:
+        print(safe(sentence))
     show(
-        "Belief at each showing and after it, and changes in log odds since the last one, fading included", rows,
-        (str, "step", "believed", "after"),
-        (digits(3, sign=True), "sources", "labels", "repetition", "log odds"),
+        "Belief at each showing, and what it rests on in log odds; the parts sum",
+        [asdict(meeting) for meeting in belief.meetings], (str, "step"), (cut(28), "shown by=by"),
+        (str, "label beside it=shown_label"), (share, "believed=judged"),
+        (digits(3, sign=True), "before it=start", "sources", "memory", "label", "sum=judged"),
+        (share, "without label, later=remembered"), words=("shown by", "label beside it"),
     )  # fmt: skip
-    total = belief.prior + sum(before.values())
-    print(f"Prior {belief.prior:+.3f} and parts sum to {total:+.3f}; recorded {belief.veracity[-1]:+.3f}.")
     return 0
 
 

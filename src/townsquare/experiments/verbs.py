@@ -188,7 +188,7 @@ def sweep(
 
 @checked
 def counterfactual(run: Run | Path | str, *, without: str | Sequence[str]) -> CounterfactualBeliefs:
-    """Compute what people would have believed without some posts, authors or records, with exposures held fixed.
+    """Compute what people would have believed without some posts, authors, records or labels, exposures held fixed.
 
     The belief rule is executed again on the recorded exposures, so the result is exact for the rule; what people saw,
     did and wrote stays as it was.
@@ -198,13 +198,14 @@ def counterfactual(run: Run | Path | str, *, without: str | Sequence[str]) -> Co
     run : Run, Path or str
         A run, or its folder.
     without : str or list of str
-        ``post=N``, ``author=N`` (a number or a name), ``record=N`` or ``veracity=false``; several are left out
-        together.
+        ``post=N``, ``author=N`` (a number or a name), ``record=N``, ``veracity=false``, ``label=verdict`` or
+        ``label=note``; several are left out together.
 
     Returns
     -------
     CounterfactualBeliefs
-        ``effect`` has one row per proposition: recorded minus counterfactual mean stance.
+        ``effect`` has one row per proposition: recorded minus counterfactual mean stance; ``claim_effect`` one per
+        truth of claims, under a rule that holds how far claims are believed.
 
     Raises
     ------

@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import json
 import math
 from pathlib import Path
 
+import polars as pl
 import pytest
 
 import townsquare as ts
-from townsquare.analysis.causes.claims import claim_courses
+from raised_errors import raises_error
+from townsquare.analysis.causes.claims import PARTS, belief_parts, claim_attribution, claim_courses, claims_of
+from townsquare.cli import main
+from townsquare.core.errors import SettingError
 from townsquare.pages.report.claims import claim_section
 from townsquare.pages.report.run_page import write_report
 
@@ -16,8 +21,9 @@ SETTINGS = {"beliefs.rule": "credence", "time.step_minutes": 60, "moderation.str
 
 
 @pytest.fixture(scope="module")
-def run() -> ts.Run:
-    return ts.run("health-rumor@1", agents=60, steps=60, seed=1, settings=SETTINGS)
+def run(tmp_path_factory: pytest.TempPathFactory) -> ts.Run:
+    out = tmp_path_factory.mktemp("claims") / "run"
+    return ts.run("health-rumor@1", agents=60, steps=60, seed=1, settings=SETTINGS, out=out)
 
 
 def test_belief_in_a_claim_day_by_day(run: ts.Run) -> None:
@@ -50,3 +56,49 @@ def test_the_report_says_who_believes_false_claims(run: ts.Run, tmp_path: Path) 
     assert page.count("% who call it true") >= 4
     other = ts.run("health-rumor@1", agents=30, steps=2, seed=1)
     assert claim_section(other) is None, "a rule that does not hold it"
+
+
+def test_parts_sum_to_what_was_judged_and_a_label_counts_in_full_or_not_at_all(run: ts.Run) -> None:
+    shown, recorded = belief_parts(run), run.table("veracities").sort("agent", "claim", "step")
+    assert shown["judged"].to_list() == recorded["judged"].to_list()
+    assert shown.select(pl.sum_horizontal(*PARTS)).to_series().to_list() == pytest.approx(shown["judged"].to_list())
+    assert set(shown["label"].unique()) == {-3.0, 0.0, 3.0}
+    noted = shown.filter(pl.col("shown_label").str.contains("false|note"))
+    assert set(noted["label"].unique()) == {-3.0, 0.0}
+    bare = shown.filter(pl.col("shown_label") == "none")
+    assert (bare["label"] == 0).all()
+    first = shown.unique(["agent", "claim"], keep="first", maintain_order=True)
+    assert first.filter(pl.col("sources") != 0).is_empty()
+    assert first["memory"].abs().max() < 1e-9  # type: ignore[operator]
+
+
+def most_left(run: ts.Run) -> int:
+    """The claim that most people stopped believing."""
+    claims = run.table("veracities")["claim"].unique().to_list()
+    return max(claims, key=lambda claim: len(claim_attribution(run, claim).stopped))
+
+
+def test_why_somebody_stopped_believing_a_claim(run: ts.Run) -> None:
+    found = claim_attribution(run, most_left(run))
+    assert found.parts["mean"].sum() == pytest.approx(found.judged, abs=1e-12)
+    belief = next(belief for belief in claims_of(run, found.stopped[0]) if belief.claim == found.claim)
+    assert belief.last.start > 0 >= belief.last.judged
+    assert belief.turned is not None
+    said = " ".join(belief.sentences)
+    assert f"stopped believing it in step {belief.turned.step}" in said
+    assert "log odds" in said
+    with raises_error(SettingError, where="claim", got="999999"):
+        claim_attribution(run, 999_999)
+
+
+def test_the_commands_on_a_claim(run: ts.Run, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    folder, found = str(run.folder), claim_attribution(run, most_left(run))
+    named = ["--claim", str(found.claim)]
+    assert main(["attribute", folder, *named]) == 0
+    assert f"--agent {found.stopped[0]} --claim {found.claim}" in capsys.readouterr().out
+    assert main(["attribute", folder, *named, "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["people"] == found.people
+    assert main(["why", folder, "--agent", str(found.stopped[0]), *named]) == 0
+    assert "stopped believing it" in capsys.readouterr().out
+    assert main(["why", folder, "--agent", str(found.stopped[0]), *named, "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["meetings"][-1]["judged"] <= 0

@@ -47,9 +47,10 @@ def lively(rule: str, **given: Any) -> ts.Run:
 @pytest.mark.parametrize("rule", RULES)
 def test_without_nothing_the_record_comes_out_to_the_last_bit(rule: str) -> None:
     run = lively(rule)
-    again, rows = rerun_beliefs(run, scenario=SCENARIO)
-    assert again.equals(run.table("beliefs"))
-    assert rows == 0
+    again = rerun_beliefs(run, scenario=SCENARIO)
+    assert again.beliefs.equals(run.table("beliefs"))
+    assert again.claims.equals(run.table("veracities").select(again.claims.columns))
+    assert again.rows == 0
     assert without(run, Removal(), SCENARIO).effect["affected"].sum() == 0
 
 
@@ -147,6 +148,22 @@ def test_where_feeds_cannot_change_both_ways_agree(rule: str, what: str) -> None
     stances = other.table("beliefs").sort("step", "agent", "proposition")["stance"]
     assert by_rule.beliefs.sort("step", "agent", "proposition")["without"].to_list() == stances.to_list()
     assert rule == "no_change" or what != "veracity" or by_rule.effect["affected"].sum() > 0
+
+
+@pytest.mark.parametrize("rule", ["credence", "exposure-bounded"])
+def test_without_labels_it_is_the_run_in_which_they_are_hidden(rule: str) -> None:
+    moderated = {"moderation": {"strategy": "third_party", "takedown": False, "posts_per_step": 20}}
+    labeled, hidden = (quiet(rule, **moderated, feed={"show_labels": shows}) for shows in (True, False))
+    result = without(labeled, Removal(labels=("verdict", "note")), RUMOR)
+    assert result.rows == labeled.table("exposures").filter(pl.col("verdict") != 0).height > 0
+    stances = result.beliefs.select("step", "agent", "proposition", stance="without")
+    assert stances.equals(hidden.table("beliefs").select(stances.columns))
+    assert not stances.equals(labeled.table("beliefs").select(stances.columns))
+    if rule == "credence":
+        last = hidden.table("veracities").sort("step").unique(["agent", "claim"], keep="last").sort("agent", "claim")
+        assert result.claims["without"].to_list() == last["judged"].to_list()
+        false = result.claim_effect.row(by_predicate=pl.col("truth") == "false", named=True)
+        assert false["effect"] < 0 < false["stopped"]
 
 
 @pytest.mark.parametrize("rule", ["log_odds", "social_log_odds"])

@@ -125,7 +125,7 @@ def test_a_run_gives_them_and_the_rule_can_be_executed_again(rule: BeliefRule) -
     scenario = synthetic_scenario(60)
     settings = settings_of(beliefs={"rule": "kin"}, growth={"max_per_step": 2}, policy={"follow": {"base": 0.2}})
     run = run_of(settings, scenario)
-    again, _ = rerun_beliefs(run, scenario=scenario)
+    again = rerun_beliefs(run, scenario=scenario).beliefs
     recorded = run.table("beliefs")
     assert again["stance"].to_list() == recorded["stance"].to_list()
     trail = run.table("trail").filter((pl.col("amount").abs() > 1e-3) & (pl.col("step") == run.last_step))

@@ -16,9 +16,10 @@ from townsquare.core.enums import PostKind, Veracity
 from townsquare.core.errors import SettingError
 from townsquare.record.run import Run
 
-_ALLOWED = "post=N, author=N (or a name), record=N or veracity=false"
+_ALLOWED = "post=N, author=N (or a name), record=N, veracity=false, label=verdict or label=note"
 _NUMBERED = ("post", "author", "record")
 _VERACITY = {"true": Veracity.TRUE, "false": Veracity.FALSE}
+_LABELS = ("verdict", "note")
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,12 +36,15 @@ class Removal:
         Rows of claims: arguments that reach nobody, whoever makes them. Those that agents start with stay.
     veracities : tuple of Veracity
         Injected posts of this truth.
+    labels : tuple of str
+        ``verdict`` or ``note``: these are shown beside no post; the posts stay.
     """
 
     posts: tuple[int, ...] = ()
     authors: tuple[int, ...] = ()
     records: tuple[int, ...] = ()
     veracities: tuple[Veracity, ...] = ()
+    labels: tuple[str, ...] = ()
 
     @classmethod
     def parse(cls, texts: Sequence[str], run: Run | None = None) -> Removal:
@@ -64,6 +68,8 @@ class Removal:
                 removal = replace(removal, **{name: (*getattr(removal, name), int(value))})
             elif kind == "veracity" and value in _VERACITY:
                 removal = replace(removal, veracities=(*removal.veracities, _VERACITY[value]))
+            elif kind == "label" and value in _LABELS:
+                removal = replace(removal, labels=(*removal.labels, value))
             else:
                 raise SettingError("--without", got=repr(text), allowed=_ALLOWED)
         return removal
@@ -71,7 +77,7 @@ class Removal:
     @property
     def nothing(self) -> bool:
         """Whether everything stays."""
-        return not (self.posts or self.authors or self.records or self.veracities)
+        return self == Removal()
 
     def words(self) -> str:
         """Return the removal in words.
@@ -80,7 +86,8 @@ class Removal:
         'post 3, all false posts'
         """
         parts = [f"{kind} {n}" for kind in _NUMBERED for n in getattr(self, f"{kind}s")]
-        return ", ".join([*parts, *(f"all {veracity.name.lower()} posts" for veracity in self.veracities)]) or "nothing"
+        parts += [f"all {veracity.name.lower()} posts" for veracity in self.veracities]
+        return ", ".join([*parts, *(f"all {label}s" for label in self.labels)]) or "nothing"
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,13 +95,15 @@ class Exclusion:
     """What a removal means in one run.
 
     ``roots`` (rows of posts) speak to nothing any more; exposures whose row is one of ``rows`` or whose author is one
-    of ``authors`` are taken away; ``claims`` (firsts of their kinds) reach nobody. All int64, ascending.
+    of ``authors`` are taken away; ``claims`` (firsts of their kinds) reach nobody. All int64, ascending. ``labels``
+    (``verdict``, ``note``) are shown beside no row.
     """
 
     roots: Int64 = field(default_factory=lambda: np.empty(0, np.int64))
     rows: Int64 = field(default_factory=lambda: np.empty(0, np.int64))
     authors: Int64 = field(default_factory=lambda: np.empty(0, np.int64))
     claims: Int64 = field(default_factory=lambda: np.empty(0, np.int64))
+    labels: tuple[str, ...] = ()
 
     @classmethod
     def of(cls, run: Reads, removal: Removal) -> Exclusion:
@@ -119,6 +128,7 @@ class Exclusion:
             rows=_rows(posts.filter(~is_root & pl.col("post").is_in(removal.posts)), "post"),
             authors=np.unique(np.array(removal.authors, np.int64)),
             claims=_rows(claims.filter(pl.col("claim").is_in(removal.records)), "same_as"),
+            labels=removal.labels,
         )
 
 

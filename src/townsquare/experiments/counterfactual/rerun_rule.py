@@ -10,14 +10,17 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 import polars as pl
 
 from townsquare.analysis.beliefs import names, person_beliefs
+from townsquare.analysis.causes.claims import holds_claims, last_beliefs, truth_of_claims
 from townsquare.core import schema
 from townsquare.core.documents import bundled_labels
 from townsquare.core.draws import Draws, Stage
+from townsquare.core.enums import Verdict
 from townsquare.core.frames import ORDERED, collected
 from townsquare.core.schema import NONE
 from townsquare.experiments.counterfactual.removal import Exclusion, Removal
@@ -26,18 +29,20 @@ from townsquare.record.batches import Batches
 from townsquare.record.content_hash import ColumnsOf
 from townsquare.record.run import Run
 from townsquare.scenario.contents import Scenario
+from townsquare.settings.config import LabelWeight
 from townsquare.settings.resolve import Settings, check_version, resolve
 from townsquare.simulation import belief_step
 from townsquare.simulation.change import Change
 from townsquare.simulation.evidence import holdings
+from townsquare.simulation.feed.options import label_weight
 from townsquare.simulation.scenario_copy import recorded_scenario
 from townsquare.simulation.step import Setup, begin
-from townsquare.simulation.world import World
 
 HELD_FIXED: str = bundled_labels("counterfactuals")["rule"]
 _KEPT = ("texts", "agents", "follows", "posts", "post_stances", "claims", "near_duplicates")
 """Tables of the record that the stages of belief look back at."""
 _KEY = ["step", "agent", "proposition"]
+_NO_CLAIMS = pl.DataFrame(dict(schema.empty("veracities"))).select("step", "agent", "claim", "judged")
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,15 +54,20 @@ class CounterfactualBeliefs:
     removal : Removal
         What was left out.
     rows : int
-        Exposures that were taken away, or that speak to nothing any more.
+        Exposures that were taken away, speak to nothing any more, or lost a label.
     beliefs : DataFrame
         One row per step, person and proposition: ``step``, ``agent``, ``proposition``, ``recorded`` and ``without``
         (stances, -1 to 1).
+    claims : DataFrame
+        One row per person and claim that it met, at the last showing: ``agent``, ``claim`` (row of texts), ``truth``,
+        ``recorded`` and ``without`` (log odds of being true, ``without`` null where it would not have met the claim);
+        empty under a rule that does not hold how far claims are believed.
     """
 
     removal: Removal
     rows: int
     beliefs: pl.DataFrame
+    claims: pl.DataFrame
 
     @property
     def effect(self) -> pl.DataFrame:
@@ -82,6 +92,30 @@ class CounterfactualBeliefs:
                 (pl.col("recorded") * pl.col("without") < 0).sum().cast(pl.Int64).alias("changed_side"),
             )
             .sort("proposition")
+        )
+
+    @property
+    def claim_effect(self) -> pl.DataFrame:
+        """What it did to belief in the claims that people would have met as well, at the last showing.
+
+        One row per truth: ``truth``; ``met`` (pairs of a person and a claim); ``believe_recorded``,
+        ``believe_without`` (mean probability of being true that people give), ``effect`` = recorded less without;
+        ``stopped`` and ``began`` (pairs who, because of it, no longer call the claim true, or do).
+        """
+        true, otherwise = pl.col("recorded") > 0, pl.col("without") > 0
+        recorded, without = (1 / (1 + (-pl.col(name)).exp()) for name in ("recorded", "without"))
+        return (
+            self.claims.drop_nulls("without")
+            .group_by("truth")
+            .agg(
+                pl.len().cast(pl.Int64).alias("met"),
+                recorded.mean().alias("believe_recorded"),
+                without.mean().alias("believe_without"),
+                (recorded - without).mean().alias("effect"),
+                (otherwise & ~true).sum().cast(pl.Int64).alias("stopped"),
+                (true & ~otherwise).sum().cast(pl.Int64).alias("began"),
+            )
+            .sort("truth")
         )
 
     def course(self, run: Run) -> pl.DataFrame:
@@ -116,22 +150,36 @@ def without(run: Run, removal: Removal, scenario: Scenario | None = None) -> Cou
     """
     excluded = Exclusion.of(run, removal)
     recorded = person_beliefs(run).select(*_KEY, pl.col("stance").alias("recorded")).pipe(collected, ORDERED)
-    rerun, rows = rerun_beliefs(run, excluded, scenario)
-    both = recorded.join(rerun.select(*_KEY, pl.col("stance").alias("without")), on=_KEY, maintain_order="left")
-    return CounterfactualBeliefs(removal, rows, both)
+    rerun = rerun_beliefs(run, excluded, scenario)
+    without = rerun.beliefs.select(*_KEY, pl.col("stance").alias("without"))
+    both = recorded.join(without, on=_KEY, maintain_order="left")
+    return CounterfactualBeliefs(removal, rerun.rows, both, _claims(run, rerun.claims))
 
 
-def rerun_beliefs(
-    run: Run, excluded: Exclusion | None = None, scenario: Scenario | None = None
-) -> tuple[pl.DataFrame, int]:
-    """Execute the rule again; return beliefs, and the number of exposures removed.
+def _claims(run: Run, rerun: pl.DataFrame) -> pl.DataFrame:
+    key = ["agent", "claim"]
+    without = rerun.sort("step").unique(key, keep="last").select(*key, pl.col("judged").alias("without"))
+    recorded = last_beliefs(run) if holds_claims(run) else pl.DataFrame(schema=rerun.schema)
+    both = recorded.join(without, on=key, how="left").join(truth_of_claims(run), on="claim", how="left")
+    truth = pl.col("truth").fill_null("unknown")
+    return both.sort(key).select(*key, truth, pl.col("judged").alias("recorded"), "without")
 
-    Returns
-    -------
-    DataFrame
-        As the table ``beliefs``: ``step``, ``agent``, ``proposition``, ``stance``, ``confidence``.
-    int
-        Exposures that were taken away, or whose root speaks to nothing any more.
+
+class RerunBeliefs(NamedTuple):
+    """What the rule gave when it was executed again.
+
+    ``beliefs`` is as the table of this name: ``step``, ``agent``, ``proposition``, ``stance``, ``confidence``;
+    ``claims`` are ``step``, ``agent``, ``claim`` and ``judged`` of the table ``veracities``. ``rows`` counts the
+    exposures that were taken away, whose root speaks to nothing any more, or that lost a label.
+    """
+
+    beliefs: pl.DataFrame
+    claims: pl.DataFrame
+    rows: int
+
+
+def rerun_beliefs(run: Run, excluded: Exclusion | None = None, scenario: Scenario | None = None) -> RerunBeliefs:
+    """Execute the rule again on what was recorded.
 
     Raises
     ------
@@ -140,8 +188,8 @@ def rerun_beliefs(
     """
     settings = settings_of(run, str(run.folder or "run")) if scenario is None else _settings(run, scenario)
     made = _Rerun(run, settings, scenario or recorded_scenario(settings, run.folder), excluded or Exclusion())
-    parts = [pl.DataFrame(dict(rows)) for rows in made.beliefs()]
-    return pl.concat(parts), made.taken
+    beliefs = pl.concat([pl.DataFrame(dict(rows)) for rows in made.beliefs()])
+    return RerunBeliefs(beliefs, pl.concat([_NO_CLAIMS, *made.claims]), made.taken)
 
 
 def _settings(run: Run, scenario: Scenario) -> Settings:
@@ -150,10 +198,10 @@ def _settings(run: Run, scenario: Scenario) -> Settings:
 
 
 class _Rerun:
-    """One execution; ``taken`` counts the exposures that were taken away so far."""
+    """One execution; ``taken`` counts the exposures that were changed so far, ``claims`` are beliefs in claims."""
 
     def __init__(self, run: Run, settings: Settings, scenario: Scenario, excluded: Exclusion) -> None:
-        self._run, self._excluded, self.taken = run, excluded, 0
+        self._run, self._excluded, self.taken, self.claims = run, excluded, 0, list[pl.DataFrame]()
         self._setup, self._world, self._start = begin(settings, scenario)
         self._world.excluded_claims = excluded.claims.astype(np.int32)
 
@@ -175,12 +223,16 @@ class _Rerun:
         world.append(Change({name: columns for name, columns in rows.items() if _many(columns)}, newborn=newborn))
         self._silence()
         out = Batches(world.step + 1)
-        out.add({"exposures": self._shown(added("exposures"), world), "actions": added("actions")})
+        weights = config.beliefs.label_weight
+        out.add({"exposures": self._shown(added("exposures"), weights), "actions": added("actions")})
         if "holdings" in setup.rule.needs:
             change = holdings.update(world, out, setup.arrivals.judges, config.evidence)
             out.add(world.append(change))
         belief, hours = draw(Stage.BELIEF), config.belief_hours
         moved = belief_step.advance(world, out, setup.rule, belief, with_trail=False, hours=hours)
+        if "veracities" in moved.rows:
+            met = moved.rows["veracities"]
+            self.claims.append(pl.DataFrame({name: met[name] for name in _NO_CLAIMS.columns}))
         world.append(moved)
         world.finish(world.step + 1, config.feed.seen_cap, draw(Stage.FEED))
         return moved.rows["beliefs"]
@@ -191,11 +243,21 @@ class _Rerun:
         for column in ("n_stances", "n_claims"):
             self._world.posts.write(column)[roots] = 0
 
-    def _shown(self, rows: schema.Columns, world: World) -> schema.Columns:
-        """Return the exposures of a step that are not excluded."""
+    def _shown(self, rows: schema.Columns, weights: LabelWeight) -> schema.Columns:
+        """Return the exposures of a step that are not excluded, without the labels that are."""
         excluded = self._excluded
         away = np.isin(rows["post"], excluded.rows) | np.isin(rows["author"], excluded.authors)
-        self.taken += int(np.count_nonzero(away | np.isin(rows["root"], excluded.roots)))
+        verdict, note = np.asarray(rows["verdict"]), np.asarray(rows["note"])
+        unlabeled = np.zeros(away.size, np.bool_)
+        if "verdict" in excluded.labels:
+            unlabeled |= verdict != Verdict.NONE
+        if "note" in excluded.labels:
+            unlabeled |= note != NONE
+        self.taken += int(np.count_nonzero(away | unlabeled | np.isin(rows["root"], excluded.roots)))
+        if unlabeled.any():
+            verdict = np.zeros_like(verdict) if "verdict" in excluded.labels else verdict
+            note = np.full_like(note, NONE) if "note" in excluded.labels else note
+            rows = {**rows, "verdict": verdict, "note": note, "weight": label_weight(verdict, note, weights)}
         return {name: np.asarray(column)[~away] for name, column in rows.items()} if away.any() else rows
 
 

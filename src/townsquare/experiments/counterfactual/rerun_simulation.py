@@ -49,6 +49,13 @@ def leave_out_of(run: Run, removal: Removal, settings: Settings, scenario: Scena
             allowed="posts, authors and veracities, with --run",
             do="leave out --run: the rule alone can answer this",
         )
+    if removal.labels:
+        raise SettingError(
+            "--without label",
+            got=f"label={removal.labels[0]}",
+            allowed="posts, authors and veracities, with --run",
+            do="leave out --run, or compare feed.show_labels=true,false",
+        )
     gone = settings.config.leave_out
     rows = _rows_of_scenario(run, removal, Arrivals.plan(settings, scenario))
     out: dict[str, list[Any]] = {

@@ -8,7 +8,7 @@ from functools import partial
 import numpy as np
 import polars as pl
 
-from townsquare.analysis.causes.claims import claim_courses, holds_claims
+from townsquare.analysis.causes.claims import claim_attribution, claim_courses, claims_of, holds_claims
 from townsquare.analysis.clock import Clock, clock_of, in_words
 from townsquare.analysis.contract import Reads
 from townsquare.core.text_table import table
@@ -56,7 +56,7 @@ def claim_section(run: Reads) -> Section | None:
     caption = f"Claims met by most people ({shown.height} of {claims.height})"
     listed = courses.filter(pl.col("claim").is_in(drawn))
     return Section(
-        "claims", TITLE, says=_says(claims), notes=[_HOW_TO_READ], figures=figures,
+        "claims", TITLE, says=[*_says(claims), *_example(run, claims)], notes=[_HOW_TO_READ], figures=figures,
         open_tables=[table(caption, shown, *columns, words=("claim", "truth"))],
         tables=[table("Belief in claims by period", listed, *by_period, words=("claim",))],
     )  # fmt: skip
@@ -85,6 +85,14 @@ def _says(claims: pl.DataFrame) -> list[str]:
                 f"{percent(share)} of those who met one of {of} would call it true at their last showing{label}."
             )
     return out
+
+
+def _example(run: Reads, claims: pl.DataFrame) -> list[str]:
+    """Return how somebody stopped believing one of the false claims that most people met; nothing if nobody did."""
+    for claim in _drawn(claims).filter(truth="false")["claim"]:
+        if stopped := claim_attribution(run, claim).stopped:
+            return [" ".join(belief.sentences) for belief in claims_of(run, stopped[0]) if belief.claim == claim]
+    return []
 
 
 def _time(hours: float | None, step: float | None) -> str:

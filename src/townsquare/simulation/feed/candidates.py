@@ -10,9 +10,9 @@ import numpy.typing as npt
 
 from townsquare.core.array_types import Array, read_only
 from townsquare.core.draws import StageDraws
-from townsquare.core.enums import NoteStatus, PostKind, PostStatus, Verdict
+from townsquare.core.enums import NoteStatus, PostKind, PostStatus
 from townsquare.core.schema import NONE
-from townsquare.simulation.feed.options import FeedOptions
+from townsquare.simulation.feed.options import FeedOptions, label_weight
 from townsquare.simulation.feed.rankers.contract import ChosenRanker, Retrieved
 from townsquare.simulation.feed.ranking_view import RankingView
 from townsquare.simulation.feed.walks import by_walks
@@ -283,10 +283,8 @@ def per_root(world: World, roots: Roots, options: FeedOptions) -> dict[str, Arra
     columns = {"root": row, "under": np.where(is_comment, posts["parent"][row], np.int32(NONE))}
     columns |= {name: posts[name][row] for name in _COUNTS}
     note, verdict = posts["note"][row], posts["verdict"][row]
-    weight = np.where(note >= 0, options.weights.noted, 1.0)
-    weight = np.where(verdict == Verdict.FALSE, np.minimum(weight, options.weights.false), weight)
-    labeled = {"verdict": verdict, "note": note, "weight": weight}
-    plain = {"verdict": np.zeros_like(verdict), "note": np.full_like(note, NONE), "weight": np.ones_like(weight)}
+    labeled = {"verdict": verdict, "note": note, "weight": label_weight(verdict, note, options.weights)}
+    plain = {"verdict": np.zeros_like(verdict), "note": np.full_like(note, NONE), "weight": np.ones(row.size)}
     if options.labels_differ:
         twice = {name: np.concatenate([column, column]) for name, column in columns.items()}
         return twice | {name: np.concatenate([plain[name], labeled[name]]) for name in plain}

@@ -8,6 +8,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 import numpy.typing as npt
 
+from townsquare.core.array_types import Array
+from townsquare.core.enums import Verdict
 from townsquare.settings.config import Config, LabelWeight
 from townsquare.settings.config import Feed as FeedSettings
 from townsquare.simulation.events.messages import sent_to
@@ -49,6 +51,12 @@ class FeedOptions:
         return replace(
             self, agents=self.agents[lo:hi], others=self.others[lo:hi], labels=self.labels[lo:hi], sent=self.sent[lo:hi]
         )
+
+
+def label_weight(verdict: Array, note: Array, weights: LabelWeight) -> Array:
+    """Return how much rows count in belief updates for the labels beside them, in [0, 1]; ``note`` is -1 for none."""
+    weight = np.where(note >= 0, weights.noted, 1.0)
+    return np.where(verdict == Verdict.FALSE, np.minimum(weight, weights.false), weight)
 
 
 def uniform_options(agents: npt.NDArray[np.int32], settings: FeedSettings, weights: LabelWeight) -> FeedOptions:
