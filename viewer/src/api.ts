@@ -372,6 +372,24 @@ export interface AgentFacts {
   follows: number;
   followers: number;
   records: boolean;
+  claims: boolean;
+}
+
+export interface ClaimBelief {
+  claim: number;
+  text: string;
+  truth: string;
+  sentences: string[];
+  meetings: {
+    step: number;
+    by: string;
+    shown_label: string;
+    judged: number;
+    start: number;
+    sources: number;
+    memory: number;
+    label: number;
+  }[];
 }
 
 export interface Exposure {

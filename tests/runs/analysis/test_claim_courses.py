@@ -52,6 +52,7 @@ def test_the_report_says_who_believes_false_claims(run: ts.Run, tmp_path: Path) 
     assert section is not None
     assert any("false claim" in sentence for sentence in section.says)
     assert len(section.figures) == 4
+    assert "stopped believing it" in section.says[-1]
     page = write_report(run, tmp_path / "report.html").read_text(encoding="utf-8")
     assert page.count("% who call it true") >= 4
     other = ts.run("health-rumor@1", agents=30, steps=2, seed=1)
@@ -85,7 +86,7 @@ def test_why_somebody_stopped_believing_a_claim(run: ts.Run) -> None:
     assert belief.last.start > 0 >= belief.last.judged
     assert belief.turned is not None
     said = " ".join(belief.sentences)
-    assert f"stopped believing it in step {belief.turned.step}" in said
+    assert f"stopped believing it in step {belief.turned.step} (" in said
     assert "log odds" in said
     with raises_error(SettingError, where="claim", got="999999"):
         claim_attribution(run, 999_999)

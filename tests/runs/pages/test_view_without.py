@@ -12,7 +12,7 @@ from running_viewer import record
 from townsquare.analysis.causes.records import evidence
 from townsquare.core.errors import SettingError
 from townsquare.experiments.counterfactual.one_step import without
-from townsquare.pages.view.agent import without_record
+from townsquare.pages.view.agent import agent, claim_table, claims, without_record
 from townsquare.pages.view.library import Library, Snapshot
 
 
@@ -29,12 +29,24 @@ def largest(of: Snapshot, agent: int, step: int) -> dict[str, float]:
 @pytest.mark.parametrize("rule", ["exposure", "exposure-bounded", "averaging", "bounded_confidence"])
 def test_rules_that_read_exposures_are_executed_again(tmp_path: Path, rule: str) -> None:
     of = snapshot(record(tmp_path / rule, agents=60, steps=3, beliefs={"rule": rule}))
-    for agent in (3, 17):
-        row = largest(of, agent, 3)
-        left = without(of.run, of.cached, agent, 3, 0, int(row["rank"]), int(row["post"]))
+    for person in (3, 17):
+        row = largest(of, person, 3)
+        left = without(of.run, of.cached, person, 3, 0, int(row["rank"]), int(row["post"]))
         assert left.method == "exact"
         # Without the row, the stance lies on the other side of where the row had pushed it, or where it was.
         assert (left.recorded - left.stance) * row["amount"] > 0
+
+
+def test_the_agent_view_says_why_a_claim_is_believed_no_more(tmp_path: Path) -> None:
+    given = {"beliefs": {"rule": "credence"}, "moderation": {"strategy": "hybrid", "posts_per_step": 20}}
+    of = snapshot(record(tmp_path / "run", agents=40, steps=6, **given))
+    assert agent(of, 5)["claims"]
+    told = claims(of, 5)
+    turned = [(known["meetings"][-1]["start"] > 0) != (known["meetings"][-1]["judged"] > 0) for known in told["claims"]]
+    assert turned == sorted(turned, reverse=True)
+    assert any(turned)
+    assert told["met"] == claim_table(of, 5)["claim"].n_unique()
+    assert all(len(known["sentences"]) == 4 for known in told["claims"])
 
 
 def test_the_exact_rule_adds_up(tmp_path: Path) -> None:

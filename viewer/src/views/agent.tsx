@@ -7,6 +7,7 @@ import { count, digitsFor, moment, plain, signed, tick, words } from "../format"
 import { Answered, PropositionChoice, Section, StepSlider, Tag, stepOf, type ViewProperties } from "../parts";
 import { change, compared, link } from "../route";
 import { useColors, type Colors } from "../theme";
+import { ClaimsSection } from "./claims";
 import { RecordsSection } from "./records";
 import { WaterfallView } from "./waterfall";
 
@@ -82,6 +83,7 @@ function Person({ head, facts, step, first, proposition, fresh }: PersonProperti
         )}
         {!head.trail && <p className="warn">This run was recorded without a trail, so the causes of belief changes are unknown.</p>}
         {facts.records && <RecordsSection {...where} />}
+        {facts.claims && <ClaimsSection run={run} agent={agent} hours={head.hours} fresh={fresh} />}
         <Section title={`Actions in ${moment(step, head.hours, head.last_step)}`} csv={{ name: "actions", query }}>
           <Answered of={shown}>{(data) => <Actions acts={data.actions} run={run} />}</Answered>
         </Section>

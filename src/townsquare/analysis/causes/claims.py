@@ -37,6 +37,8 @@ class Meeting:
     Attributes
     ----------
     step : int
+    when : str
+        The step in words, with the time since the start where steps have a length.
     by : str
         Who passed it on, the first of them in the feed, untrusted; ``agent 17`` for persons.
     shown_label : str
@@ -50,6 +52,7 @@ class Meeting:
     """
 
     step: int
+    when: str
     by: str
     shown_label: str
     judged: float
@@ -108,10 +111,10 @@ class ClaimBelief:
         who, times = f"Agent {self.agent}", count(len(self.meetings), "step")
         ends = "calls it true" if last.judged > 0 else "does not call it true"
         out = [
-            f"{who} was shown “{printable(self.text)}” ({self.truth}) in {times}, first in step {first.step} by "
+            f"{who} was shown “{printable(self.text)}” ({self.truth}) in {times}, first in {first.when} by "
             f"{printable(first.by)}.",
-            f"Before that, the chance that {who.lower()} would have called it true was {share(last.start)}. "
-            f"At the last showing, in step {last.step}, it was {share(last.judged)}.",
+            f"Before it met the claim, the chance that {who.lower()} would have called it true was "
+            f"{share(last.start)}. At the last showing, in {last.when}, it was {share(last.judged)}.",
         ]
         if turned is None:
             out.append(f"{who} {ends}, as from the start.")
@@ -119,7 +122,7 @@ class ClaimBelief:
             label = turned.shown_label
             words = "without a label" if label == "none" else f"with {_in_words(label)} beside it"
             verb = "came to believe" if last.judged > 0 else "stopped believing"
-            out.append(f"{who} {verb} it in step {turned.step}, when {printable(turned.by)} showed it {words}.")
+            out.append(f"{who} {verb} it in {turned.when}, when {printable(turned.by)} showed it {words}.")
         moves = sorted((name for name in PARTS if name != "start"), key=lambda name: -abs(getattr(last, name)))
         named = [f"{PARTS[name]} {getattr(last, name):+.2f}" for name in moves if abs(getattr(last, name)) >= 0.005]
         out.append(
@@ -254,7 +257,10 @@ def belief_parts(run: Reads, *, agent: int | None = None, claim: int | None = No
 
 
 def claims_of(run: Reads, agent: int) -> tuple[ClaimBelief, ...]:
-    """Return what one person believed of the claims it met, the largest change first; empty under other rules."""
+    """Return what one person believed of the claims it met; empty under other rules.
+
+    Those that it came to believe or stopped believing are first, then the largest changes.
+    """
     if not holds_claims(run):
         return ()
     met = belief_parts(run, agent=agent).join(truth_of_claims(run), on="claim", how="left", maintain_order="left")
@@ -262,13 +268,16 @@ def claims_of(run: Reads, agent: int) -> tuple[ClaimBelief, ...]:
     met = met.join(called, on="author", how="left", maintain_order="left")
     met = met.with_columns(pl.coalesce("by", pl.format("agent {}", "author"), pl.lit("an account")).alias("by"))
     texts = dict(run.table("texts").join(met.select(text="claim").unique(), on="text").select("text", "content").rows())
+    clock = clock_of(run)
+    steps = [f"step {step}" + ("" if clock.hours is None else f" ({clock.says(step)})") for step in met["step"]]
+    met = met.with_columns(when=pl.Series(steps, dtype=pl.String))
     names = [field.name for field in fields(Meeting)]
     beliefs = []
     for (claim,), rows in met.group_by("claim", maintain_order=True):
         shown = tuple(Meeting(**row) for row in rows.select(names).iter_rows(named=True))
         text, truth = texts.get(claim, ""), rows["truth"][0] or "unknown"
         beliefs.append(ClaimBelief(agent, int(str(claim)), text, truth, shown))
-    return tuple(sorted(beliefs, key=lambda belief: -abs(belief.change)))
+    return tuple(sorted(beliefs, key=lambda belief: (belief.turned is None, -abs(belief.change))))
 
 
 @dataclass(frozen=True, slots=True)

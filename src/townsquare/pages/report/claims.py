@@ -89,7 +89,7 @@ def _says(claims: pl.DataFrame) -> list[str]:
 
 def _example(run: Reads, claims: pl.DataFrame) -> list[str]:
     """Return how somebody stopped believing one of the false claims that most people met; nothing if nobody did."""
-    for claim in _drawn(claims).filter(truth="false")["claim"]:
+    for claim in claims.filter(truth="false").head(MOST_LISTED)["claim"]:
         if stopped := claim_attribution(run, claim).stopped:
             return [" ".join(belief.sentences) for belief in claims_of(run, stopped[0]) if belief.claim == claim]
     return []

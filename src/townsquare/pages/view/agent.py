@@ -7,6 +7,7 @@ from typing import Any
 
 import polars as pl
 
+from townsquare.analysis.causes.claims import belief_parts, claims_of, holds_claims
 from townsquare.analysis.causes.contributions import unit_of
 from townsquare.analysis.causes.records import evidence, has_records
 from townsquare.analysis.causes.why import TOLERANCE, Cause, Move, total_of, why
@@ -18,6 +19,7 @@ from townsquare.pages.view.answers import columns
 from townsquare.pages.view.library import Snapshot
 from townsquare.settings.resolve import resolve
 
+MOST_CLAIMS = 10
 MOST_MEMORIES = 100
 """Memories that a page takes at most; the CSV has all."""
 _NO_MARGIN = 1e-15
@@ -38,6 +40,7 @@ def agent(of: Snapshot, number: int) -> dict[str, Any]:
         "follows": len(around["follows"]),
         "followers": len(around["followed_by"]),
         "records": has_records(of.cached),
+        "claims": holds_claims(of.run),
     }
 
 
@@ -56,6 +59,20 @@ def agent_step(of: Snapshot, number: int, step: int) -> dict[str, Any]:
         "exposures": queries.exposures_of(of, number, step).to_dicts(),
         "actions": queries.actions_of(of, number, step).to_dicts(),
     }
+
+
+def claims(of: Snapshot, number: int) -> dict[str, Any]:
+    """Return how far an agent believed the claims it met, changed answers first, with their course in sentences."""
+    beliefs = claims_of(queries.OfAgent(of, number), number)
+    return {
+        "met": len(beliefs),
+        "claims": [{**asdict(belief), "sentences": belief.sentences} for belief in beliefs[:MOST_CLAIMS]],
+    }
+
+
+def claim_table(of: Snapshot, number: int) -> pl.DataFrame:
+    """Return the parts of every belief in a claim at every showing."""
+    return belief_parts(queries.OfAgent(of, number), agent=number)
 
 
 def move_of(of: Snapshot, number: int, step: int, proposition: str) -> Move:

@@ -32,7 +32,7 @@ from townsquare.simulation.scenario_copy import recorded_scenario
 class OfAgent:
     """A run as :class:`townsquare.analysis.contract.Reads`, in which large tables hold the rows of one agent only."""
 
-    _CUT = frozenset({"exposures", "trail", "beliefs", "holdings", "starts", "traits"})
+    _CUT = frozenset({"exposures", "trail", "beliefs", "holdings", "starts", "traits", "veracities"})
 
     def __init__(self, of: Snapshot, agent: int) -> None:
         self._run, self._cached, self._agent = of.run, of.cached, agent

@@ -152,6 +152,7 @@ TABLES: Mapping[str, TableOf] = {
     "memories": asks(queries.memories_of, "agent", "step"),
     "actions": asks(queries.actions_of, "agent", "step"),
     "why": asks(agents.cause_table, "agent", "step", "proposition"),
+    "claims": asks(agents.claim_table, "agent"),
     "records": asks(_records, "agent", "step", "proposition"),
     "cascade": asks(cascade.cascade_table, "root"),
     "thread": asks(_of_record(post_queries.thread_of), "root"),

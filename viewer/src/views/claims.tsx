@@ -1,0 +1,96 @@
+// Claims that an agent met: how far it believed each before and at the last showing, and why that changed.
+import type { JSX } from "react";
+import { useAnswer, type ClaimBelief } from "../api";
+import { moment, percent, signed } from "../format";
+import { Answered, Section, Tag } from "../parts";
+import type { Query } from "../route";
+
+interface Place {
+  run: string;
+  agent: number;
+  hours: number | null | undefined;
+  fresh: string;
+}
+
+const PARTS = ["start", "sources", "memory", "label", "judged"] as const;
+
+export function ClaimsSection({ run, agent, hours, fresh }: Place): JSX.Element {
+  const query: Query = { run, agent };
+  const answer = useAnswer<{ met: number; claims: ClaimBelief[] }>("/api/claims", query, fresh);
+  return (
+    <Section title="Claims, and how far this agent believes them" wide csv={{ name: "claims", query }} note="The chance that the agent would call a claim true, before the first and at the last showing. Claims on which its answer changed are first.">
+      <Answered of={answer}>
+        {(data) => (
+          <>
+            <ul className="posts" data-testid="claims">
+              {data.claims.map((belief) => (
+                <Claim key={belief.claim} belief={belief} hours={hours} />
+              ))}
+            </ul>
+            {data.met > data.claims.length && <p className="note">{data.met - data.claims.length} more claims are in the CSV.</p>}
+            {!data.met && <p>The agent met no claim.</p>}
+          </>
+        )}
+      </Answered>
+    </Section>
+  );
+}
+
+function Claim({ belief, hours }: { belief: ClaimBelief; hours: number | null | undefined }): JSX.Element {
+  const last = belief.meetings[belief.meetings.length - 1];
+  return (
+    <li>
+      <p className="quote">{belief.text}</p>
+      <p className="facts">
+        <Tag kind={belief.truth}>{belief.truth}</Tag>
+        {last && (
+          <span>
+            {chance(last.start)} before, {chance(last.judged)} at the last showing
+          </span>
+        )}
+      </p>
+      <details>
+        <summary>Why</summary>
+        {belief.sentences.slice(1).map((sentence) => (
+          <p key={sentence}>{sentence}</p>
+        ))}
+        <div className="scroll" tabIndex={0} role="region" aria-label="Belief at each showing">
+          <table>
+            <thead>
+              <tr>
+                <th scope="col">showing</th>
+                <th scope="col">by</th>
+                <th scope="col">label beside it</th>
+                <th scope="col" className="num">believed</th>
+                <th scope="col" className="num">before it</th>
+                <th scope="col" className="num">sources</th>
+                <th scope="col" className="num">memory</th>
+                <th scope="col" className="num">label</th>
+                <th scope="col" className="num">sum, log odds</th>
+              </tr>
+            </thead>
+            <tbody>
+              {belief.meetings.map((meeting) => (
+                <tr key={meeting.step}>
+                  <td>{moment(meeting.step, hours, meeting.step)}</td>
+                  <td>{meeting.by}</td>
+                  <td>{meeting.shown_label}</td>
+                  <td className="num">{chance(meeting.judged)}</td>
+                  {PARTS.map((part) => (
+                    <td className="num" key={part}>
+                      {signed(meeting[part])}
+                    </td>
+                  ))}
+                </tr>
+              ))}
+            </tbody>
+          </table>
+        </div>
+      </details>
+    </li>
+  );
+}
+
+function chance(logOdds: number): string {
+  return percent(1 / (1 + Math.exp(-logOdds)));
+}
