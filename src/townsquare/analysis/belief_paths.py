@@ -53,11 +53,11 @@ def crossings(run: Reads) -> pl.DataFrame:
         the first crossing), ``crossings`` (count), ``started`` and ``ended`` (side, -1 or 1), ``stayed`` (whether it
         ended on another side than it started on).
     """
-    side, person = pl.col("stance").sign().cast(pl.Int8).alias("side"), _PERSON
-    sided = _with_start(run).filter((pl.col("stance") != 0) & pl.col("stance").is_not_nan()).with_columns(side)
-    changed = (pl.col("side") != pl.col("side").shift(1).over(person)).fill_null(False).alias("crossed")
-    courses = sided.sort(*person, "step").with_columns(changed).group_by(person)
-    first, number = pl.col("step").filter("crossed").min().alias("first"), int_sum(pl.col("crossed"), "crossings")
+    side = pl.col("stance").sign().cast(pl.Int8).alias("side")
+    sided = person_beliefs(run).filter((pl.col("stance") != 0) & pl.col("stance").is_not_nan()).with_columns(side)
+    crossed, step = pl.col("side") != pl.col("side").shift(1), pl.col("step")
+    courses = sided.select("step", *_PERSON, "side").sort("step").group_by(_PERSON)
+    first, number = step.filter(crossed).min().alias("first"), int_sum(crossed, "crossings")
     started, ended = pl.col("side").first().alias("started"), pl.col("side").last().alias("ended")
     rows = courses.agg(first, number, started, ended).filter(pl.col("crossings") > 0)
     stayed = (pl.col("started") != pl.col("ended")).alias("stayed")

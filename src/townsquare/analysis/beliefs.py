@@ -197,10 +197,14 @@ def last_stances(run: Reads) -> pl.LazyFrame:
     return last.select("agent", "proposition", pl.col("stance").alias("end"))
 
 
-def stances_before(run: Reads) -> pl.LazyFrame:
-    """Return each person's stance before a step: ``step``, ``agent``, ``proposition``, ``before``."""
-    step = (pl.col("step") + 1).cast(pl.Int32).alias("step")
-    return person_beliefs(run).select(step, "agent", "proposition", pl.col("stance").alias("before"))
+def belief_moves(run: Reads, first: int = 1, last: int | None = None) -> pl.LazyFrame:
+    """Return each person's stance after these steps and before: ``step``, ``agent``, ``proposition``, two stances.
+
+    They are ``stance`` and ``before``. A step in which a person joined is left out.
+    """
+    rows = person_beliefs(run).filter(pl.col("step").is_between(first - 1, run.last_step if last is None else last))
+    before = pl.col("stance").shift(1).over("agent", "proposition").alias("before")  # rows come in order of steps
+    return rows.select("step", "agent", "proposition", "stance", before).filter(pl.col("before").is_not_null())
 
 
 def starts_and_ends(run: Reads) -> pl.LazyFrame:

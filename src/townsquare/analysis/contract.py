@@ -131,13 +131,13 @@ class CachedRun:
 TableOf = Callable[[Reads], pl.DataFrame]
 
 
-def once_a_run(measure: TableOf) -> TableOf:
+def once_a_run(measure: Callable[[Reads], T]) -> Callable[[Reads], T]:
     """Make a measure be taken once of a :class:`CachedRun`, since other measures start from it."""
 
     name = f"{measure.__module__}.{measure.__name__}"
 
     @wraps(measure)
-    def cached(run: Reads) -> pl.DataFrame:
+    def cached(run: Reads) -> T:
         return run.once(name, lambda: measure(run)) if isinstance(run, CachedRun) else measure(run)
 
     return cached

@@ -9,7 +9,7 @@ import polars as pl
 from townsquare.analysis.beliefs import belief_change, belief_course, statements
 from townsquare.analysis.causes.contributions import changes, contributions
 from townsquare.analysis.clock import clock_of
-from townsquare.analysis.contract import Reads, columns, setting
+from townsquare.analysis.contract import Reads, columns, once_a_run, setting
 from townsquare.analysis.health import belief_movement
 from townsquare.analysis.moderation import labels
 from townsquare.analysis.notes import note_course
@@ -99,6 +99,7 @@ def _named(frame: pl.DataFrame, course: str, title: str, unit: str, over: str) -
     return named.select(list(COURSES)).cast(COURSES)
 
 
+@once_a_run
 def validity(run: Reads) -> dict[str, float]:
     """Return what can make a reader misjudge a run, as numbers.
 

@@ -9,7 +9,7 @@ from typing import NamedTuple
 import polars as pl
 
 from townsquare.analysis.belief_paths import crossing_counts
-from townsquare.analysis.beliefs import belief_change, belief_course, names, person_beliefs
+from townsquare.analysis.beliefs import belief_change, belief_course, belief_moves, names
 from townsquare.analysis.contract import Reads, int_sum, once_a_run, row_count, setting
 from townsquare.analysis.posts import accepted
 from townsquare.core import registry
@@ -99,19 +99,14 @@ def belief_movement(run: Reads) -> pl.DataFrame:
 
 
 def _moves_in(run: Reads, first: int, last: int) -> pl.DataFrame:
-    beliefs = person_beliefs(run).select(*_BELIEF, "stance")
-    here = beliefs.filter(pl.col("step").is_between(first, last))
-    before = beliefs.filter(pl.col("step").is_between(first - 1, last - 1)).select(
-        (pl.col("step") + 1).cast(pl.Int32).alias("step"), "agent", "proposition", pl.col("stance").alias("before")
-    )
-    both = here.join(before, on=_BELIEF)
+    both = belief_moves(run, first, last)
     size = (pl.col("stance") - pl.col("before")).abs()
     moves = both.group_by("step", "proposition").agg(
         int_sum(size > 0, "moved"), size.sum().alias("gain"), size.mean().alias("gain_per_person")
     )
     if not _stance_trail(run):
         return moves.with_columns(pl.lit(None, pl.Int64).alias("overshoots")).pipe(collected, ORDERED)
-    beyond = _overshoots(run, before, first, last)
+    beyond = _overshoots(run, both.drop("stance"), first, last)
     together = moves.join(beyond, on=["step", "proposition"], how="left")
     return together.with_columns(pl.col("overshoots").fill_null(0)).pipe(collected, ORDERED)
 

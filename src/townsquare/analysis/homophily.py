@@ -14,7 +14,7 @@ import polars as pl
 import scipy
 
 from townsquare.analysis import statistics
-from townsquare.analysis.beliefs import names, person_beliefs, stances_before
+from townsquare.analysis.beliefs import belief_moves, names, person_beliefs
 from townsquare.analysis.contract import Reads, columns
 from townsquare.analysis.follow_graph import FollowGraph, against, follow_graph, measured_steps, null_draws, rewired
 from townsquare.analysis.groups import trait_groups
@@ -216,7 +216,7 @@ def _chance(follower: np.ndarray, followed: np.ndarray) -> float:
 def _congenial(run: Reads) -> pl.DataFrame:
     sides = run.table("post_stances").lazy().filter(pl.col("stance") != 0)
     posts = sides.select(pl.col("post").alias("root"), "proposition", (pl.col("stance") > 0).alias("says"))
-    readers = stances_before(run).filter(pl.col("before") != 0).with_columns((pl.col("before") > 0).alias("holds"))
+    readers = belief_moves(run).filter(pl.col("before") != 0).with_columns((pl.col("before") > 0).alias("holds"))
     shown = run.lazy("exposures").select("step", "agent", "root").join(posts, on="root")
     met = shown.join(readers, on=["step", "agent", "proposition"]).group_by("step", "proposition")
     same = (pl.col("says") == pl.col("holds")).sum().alias("same")

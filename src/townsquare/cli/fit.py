@@ -77,7 +77,7 @@ def fit(
     data
         A folder or file of human data; see docs/humans.md.
     form
-        persuasiontrace, nyu, delidata or plain; default: detected.
+        persuasiontrace, nyu, delidata, crowds or plain; default: detected.
     mapping
         YAML that maps the columns, or `debate`; see docs/humans.md.
     apply

@@ -75,7 +75,7 @@ def _check(row: Row, seen: dict[tuple[str, str, str], str]) -> None:
         check_stance(getattr(row, word), f"{row.location}, {word} stance")
     for reading in row.readings:
         check_stance(reading.stance, f"{row.location}, reading after {reading.after} messages")
-    if not row.messages:
+    if not row.messages and not row.alone:
         raise DataError(row.location, got="an empty conversation", allowed="at least one received message", do=SKIP)
     if len(row.messages) > MOST_MESSAGES:
         raise DataError(row.location, got=f"{len(row.messages):,} messages", allowed=f"at most {MOST_MESSAGES:,}")

@@ -8,7 +8,7 @@ from townsquare.core.errors import DataError, SettingError
 from townsquare.core.files import is_file, is_folder, read_text
 from townsquare.core.registry import check_known
 from townsquare.core.tabular import TABLE_KINDS
-from townsquare.humans.adapters import mapped, plain
+from townsquare.humans.adapters import crowds, mapped, plain
 from townsquare.humans.adapters.mapping_file import read_mapping
 from townsquare.humans.checked import joined
 from townsquare.humans.trajectories import Trajectories
@@ -16,7 +16,7 @@ from townsquare.humans.trajectories import Trajectories
 FOLDERS = {"persuasiontrace": "persuader_side", "nyu": "judge_kind", "delidata": "card"}
 """Folders that bundled mappings of these names read: the column of the people that tells each apart."""
 PEOPLE = "trajectories.csv"
-FORMATS = (*FOLDERS, "plain")
+FORMATS = (*FOLDERS, "crowds", "plain")
 
 
 def read_humans(path: Path, *, form: str = "", mapping: str = "", skip_bad: bool = False) -> Trajectories:
@@ -49,6 +49,11 @@ def read_humans(path: Path, *, form: str = "", mapping: str = "", skip_bad: bool
     adapter = mapping or form or _form_of(path)
     if adapter == "plain" and not mapping:
         return joined(path.stem, plain.read(path), skip_bad=skip_bad)
+    if adapter == "crowds" and not mapping:
+        file = path if is_file(path) else crowds.table_in(path)
+        if file is None:
+            raise DataError(str(path), got="no table of answers in rounds", allowed=crowds.ABOUT)
+        return joined(path.resolve().stem, crowds.read(file), skip_bad=skip_bad)
     known = read_mapping(adapter)
     return joined(known.name, mapped.read(path, known), skip_bad=skip_bad)
 
@@ -65,5 +70,7 @@ def _form_of(path: Path) -> str:
     for name, mark in FOLDERS.items():
         if mark in columns:
             return name
+    if crowds.table_in(path) is not None:
+        return "crowds"
     do = "name the columns in a mapping file, or give a file of the plain form"
-    raise DataError(str(path), got="a folder in an unknown format", allowed=", ".join(FOLDERS), do=do)
+    raise DataError(str(path), got="a folder in an unknown format", allowed=", ".join(FORMATS[:-1]), do=do)

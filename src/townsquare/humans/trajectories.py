@@ -75,6 +75,8 @@ class Row:
         Whether the conversation was about something else.
     group : str
         Of the person; "" for none.
+    alone : bool
+        Whether the person was asked again without any message, as the study meant it.
     """
 
     location: str
@@ -89,6 +91,7 @@ class Row:
     option: str = ""
     control: bool = False
     group: str = ""
+    alone: bool = False
 
 
 WORDS = ("participant", "conversation", "proposition", "topic", "option")

@@ -18,12 +18,13 @@ from townsquare.core.enums import PostType, Veracity
 from townsquare.core.errors import DataError
 from townsquare.core.registry import did_you_mean
 from townsquare.core.tabular import Record, Records
-from townsquare.scenario.contents import Arguments, Posts, Proposition, Source
+from townsquare.scenario.contents import Arguments, NoteBank, Posts, Proposition, Source
 
 MAX_PROPOSITIONS = 64
 DEFAULT_CREDIBILITY = 0.5
 NO_PROPOSITION = "none: the scenario has no propositions"
 ACCOUNT, TIME = "account", "time"
+MAX_NOTE = 1000
 
 _VERACITY = {
     **dict.fromkeys(("true", "1", "1.0", "yes", "real"), int(Veracity.TRUE)),
@@ -66,6 +67,13 @@ ARGUMENTS = (
     Column("stance", numbers(-1, 1, None)),
     Column("strength", numbers(0, 1, 0.5)),
     Column("tag", texts()),
+)
+
+NOTES = (
+    Column("proposition", names(required=False)),
+    Column("stance", numbers(-1, 1)),
+    Column("text", texts(limit=MAX_NOTE), needed=True),
+    Column("source", names(required=False)),
 )
 
 
@@ -286,3 +294,23 @@ def read_arguments(table: Records, propositions: Sequence[str]) -> Arguments:
             raise DataError(record.where("side"), got=f"a stance of {stance:g}", allowed=allowed)
     stance, strength = (np.array(sheet[column], np.float64) for column in ("stance", "strength"))
     return Arguments(np.array(proposition, np.int16), tuple(sheet["text"]), stance, strength)
+
+
+# --- notes -------------------------------------------------------------------------------------------------
+
+
+def read_notes(table: Records, propositions: Sequence[str]) -> NoteBank:
+    """Read community notes from records with proposition, stance, text, source; both of the first, or neither."""
+    sheet = read_columns(table, NOTES)
+    rows = {name: row for row, name in enumerate(propositions)}
+    allowed, stance = ", ".join(rows) or NO_PROPOSITION, np.array(sheet["stance"], np.float64)
+    proposition = np.full(stance.size, -1, np.int16)
+    for at, (record, name) in enumerate(zip(table.records, sheet["proposition"], strict=True)):
+        if bool(name) == bool(np.isnan(stance[at]) or stance[at] == 0):
+            got = f"{name or 'no proposition'} with a stance of {stance[at]:g}"
+            raise DataError(record.where("stance"), got=got, allowed="a proposition with a stance not 0, or neither")
+        if name:
+            proposition[at] = known_row(record, "proposition", rows, allowed)
+    cited = zip(sheet["text"], sheet["source"], strict=True)
+    text = tuple(f"{note} Source: {source}." if source else note for note, source in cited)
+    return NoteBank(text, proposition, stance, tuple(sheet["source"]))

@@ -120,6 +120,35 @@ class Arguments:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
+class NoteBank:
+    """What the ``k`` texts of community notes say; arrays are read-only.
+
+    ``proposition`` (k,) int16 is a row of propositions, -1 for a note that fits any post; ``stance`` (k,) float64 in
+    [-1, 1] is that of the note, which corrects posts of the other side, NaN for none; ``source`` (k,) is what it cites,
+    "" for nothing. ``text`` (k,) ends with the source.
+    """
+
+    text: tuple[str, ...]
+    proposition: npt.NDArray[np.int16]
+    stance: Float
+    source: tuple[str, ...]
+
+    def __post_init__(self) -> None:
+        self.proposition.flags.writeable = self.stance.flags.writeable = False
+
+    @classmethod
+    def plain(cls, texts: tuple[str, ...]) -> NoteBank:
+        """Return texts that fit any post and cite nothing."""
+        n = len(texts)
+        return cls(texts, np.full(n, -1, np.int16), np.full(n, np.nan), ("",) * n)
+
+    @property
+    def takes_sides(self) -> bool:
+        """Whether any note is about a proposition or cites a source."""
+        return bool((self.proposition >= 0).any()) or any(self.source)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
 class Accounts:
     """Accounts of a scenario: the first people of a run, in this order.
 
@@ -153,8 +182,10 @@ class Scenario:
         In order of their rows.
     posts, arguments : Posts, Arguments
         As columns.
-    comments, notes : tuple of str
-        Lines without a stance: comments, and texts of community notes.
+    comments : tuple of str
+        Lines without a stance.
+    notes : NoteBank
+        Texts of community notes.
     injection, settings : dict
         The scenario's own settings: of the section ``injection``, and of all sections.
     has_plausibility : bool
@@ -185,7 +216,7 @@ class Scenario:
     posts: Posts
     arguments: Arguments
     comments: tuple[str, ...]
-    notes: tuple[str, ...]
+    notes: NoteBank
     injection: Mapping[str, Any]
     settings: Mapping[str, Any]
     has_plausibility: bool
@@ -209,17 +240,21 @@ class Scenario:
 def _digest(scenario: Scenario) -> str:
     """Return SHA-256 over one JSON line a part and the little-endian bytes of each column."""
     posts, arguments = scenario.posts, scenario.arguments
-    names = ("name", "title", "description", "comments", "notes", "injection", "settings", "has_plausibility")
+    names = ("name", "title", "description", "comments", "injection", "settings", "has_plausibility")
     words: dict[str, Any] = {name: getattr(scenario, name) for name in names} | {
         "propositions": [[item.name, item.text] for item in scenario.propositions],
         "sources": [[item.name, float(item.credibility)] for item in scenario.sources],
         "posts": [posts.text, posts.topic],
         "arguments": arguments.text,
+        "notes": scenario.notes.text,
     }
     columns: list[tuple[str, npt.NDArray[Any]]] = [
         *((dtype, getattr(posts, name)) for name, dtype in _POST_COLUMNS.items()),
         *((dtype, getattr(arguments, name)) for name, dtype in _ARGUMENT_COLUMNS.items()),
     ]
+    if scenario.notes.takes_sides:
+        words["note_sources"] = scenario.notes.source
+        columns += [("<i2", scenario.notes.proposition), ("<f8", scenario.notes.stance)]
     if scenario.accounts is not None:
         people, follows = scenario.accounts.personas, scenario.accounts.follows
         called = (people.ids, people.texts, scenario.accounts.names)

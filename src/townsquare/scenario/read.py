@@ -27,11 +27,12 @@ from townsquare.scenario.cells import (
     check_number,
     post_columns,
     read_arguments,
+    read_notes,
     read_posts,
     read_propositions,
     read_sources,
 )
-from townsquare.scenario.contents import Accounts, Proposition, Scenario
+from townsquare.scenario.contents import Accounts, NoteBank, Proposition, Scenario
 from townsquare.scenario.population.survey_mapping import SurveyMapping
 from townsquare.scenario.times import read_length, read_time, steps_of_times
 from townsquare.settings.config import Injection
@@ -143,7 +144,7 @@ def _scenario(
         sources=sources.sources(),
         arguments=read_arguments(_table(path, "arguments", document), names),
         comments=_lines(path, "comments", document) or bundled_lines("comments.txt"),
-        notes=_lines(path, "notes", document) or bundled_lines("notes.txt"),
+        notes=_notes(path, document, names),
         injection=_injection(path, document),
         settings=settings if accounts is None else _with_accounts(settings, accounts),
         has_plausibility=posts.has_any("plausibility"),
@@ -259,6 +260,14 @@ def _inside(path: Path, key: str, value: str) -> Path:
         do = did_you_mean(value, [file.name for file in folder.iterdir()])
         raise DataError(where, got=f"no file {value!r}", allowed="a file in the folder of the scenario", do=do)
     return path.parent / value
+
+
+def _notes(path: Path, document: Mapping[str, Any], propositions: Sequence[str]) -> NoteBank:
+    """Return the bank of notes: a table of what they say, or short texts that fit any post."""
+    given = document.get("notes")
+    if isinstance(given, str) and Path(given).suffix in tabular.TABLE_KINDS:
+        return read_notes(_table(path, "notes", document), propositions)
+    return NoteBank.plain(_lines(path, "notes", document) or bundled_lines("notes.txt"))
 
 
 def _lines(path: Path, key: str, document: Mapping[str, Any]) -> tuple[str, ...]:

@@ -8,7 +8,7 @@ from townsquare.core.array_types import Float
 from townsquare.core.draws import Draws, Stage
 from townsquare.core.enums import PostType, Veracity
 from townsquare.core.errors import DataError
-from townsquare.scenario.contents import Arguments, Posts, Proposition, Scenario, Source
+from townsquare.scenario.contents import Arguments, NoteBank, Posts, Proposition, Scenario, Source
 from townsquare.scenario.read import bundled_lines
 
 SYNTHETIC_POSTS = 500
@@ -52,7 +52,7 @@ def synthetic_scenario(
         posts=_posts(posts, false_share, propositions, seed),
         arguments=_arguments(arguments, propositions, seed),
         comments=bundled_lines("comments.txt"),
-        notes=bundled_lines("notes.txt"),
+        notes=NoteBank.plain(bundled_lines("notes.txt")),
         injection={},
         settings={},
         has_plausibility=True,

@@ -154,7 +154,7 @@ class Arrivals:
             [topic for topic in scenario.posts.topic if topic],
             scenario.arguments.text,
             scenario.comments,
-            scenario.notes,
+            scenario.notes.text,
             self._called(people),
             self._personas(people),
             self.profiles.name if self.profiles else (),
@@ -322,7 +322,10 @@ def bank_of(world: World, scenario: Scenario) -> Bank:
         stance=np.asarray(arguments.stance, np.float64),
         strength=np.asarray(arguments.strength, np.float64),
         comments=rows(scenario.comments),
-        notes=rows(scenario.notes),
+        notes=rows(scenario.notes.text),
+        note_proposition=np.asarray(scenario.notes.proposition, np.int16),
+        note_side=np.sign(np.nan_to_num(scenario.notes.stance)),
+        note_sourced=np.array([bool(source) for source in scenario.notes.source], np.bool_),
         everyday=bundled_lines("everyday_posts.txt"),
     )
 

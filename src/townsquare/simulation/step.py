@@ -93,7 +93,7 @@ class Setup:
     def moderator(self) -> ChosenModerator:
         """The moderation strategy, with the scorer of notes."""
         scorer = ChosenNoteScorer(*self._member("note_scorer"))
-        context = ReviewContext(self.settings.config.time.step_hours, self.bank.notes)
+        context = ReviewContext(self.settings.config.time.step_hours, self.bank)
         return ChosenModerator(*self._member("moderation"), scorer, context)
 
     def judge(self, world: World, draw: StageDraws) -> Callable[[schema.Columns], Float] | None:
@@ -174,7 +174,7 @@ def contributed(
         views = Views(world, shown, may, setup.bank, config.actions, context, setup.judge(world, draw(Stage.BELIEF)))
         chosen = setup.policy.decide(views, draw(Stage.POLICY))
         done = actions.resolve(world, shown, chosen, may, config.actions)
-        yield contributors.with_quality(world, done, program, draw(Stage.MODERATE))
+        yield contributors.with_quality(world, done, program, draw(Stage.MODERATE), setup.bank)
 
 
 def online(world: World, settings: Settings, draw: StageDraws) -> Iterator[npt.NDArray[np.int32]]:

@@ -14,6 +14,7 @@ import numpy.typing as npt
 from townsquare.core.actions import SPECS, ActionKind, On, per_kind
 from townsquare.core.array_types import Array, Float
 from townsquare.core.coded_rows import CodedRows, column_at
+from townsquare.core.draws import StageDraws
 from townsquare.core.enums import MemoryKind, PostKind
 from townsquare.core.schema import NONE
 from townsquare.settings.config import Actions as ActionSettings
@@ -36,8 +37,10 @@ class Bank:
     """Texts that the embedded policies write from, as rows of texts.
 
     ``text`` (k,) int32, ``proposition`` (k,) int16 and ``stance`` (k,) float64 are the argument bank; ``strength`` (k,)
-    may be NaN. ``comments`` and ``notes`` are neutral texts, used if no argument fits. ``everyday`` are lines of
-    personal posts without a stance; they are rows of texts only once somebody posts them.
+    may be NaN. ``comments`` are neutral texts, used if no argument fits. ``everyday`` are lines of personal posts
+    without a stance; they are rows of texts only once somebody posts them. ``notes`` (j,) int32 are texts of community
+    notes; ``note_proposition`` (j,) is -1 for one that fits any post, ``note_side`` (j,) is the sign of its stance, and
+    ``note_sourced`` (j,) says whether it cites a source. The last three are empty where no note has any of this.
     """
 
     text: npt.NDArray[np.int32]
@@ -47,6 +50,48 @@ class Bank:
     comments: npt.NDArray[np.int32]
     notes: npt.NDArray[np.int32]
     everyday: tuple[str, ...] = ()
+    note_proposition: npt.NDArray[np.int16] = field(default_factory=lambda: np.empty(0, np.int16))
+    note_side: Float = field(default_factory=lambda: np.empty(0))
+    note_sourced: npt.NDArray[np.bool_] = field(default_factory=lambda: np.empty(0, np.bool_))
+
+    def note_texts(
+        self, world: World, draws: StageDraws, purpose: str, agents: npt.ArrayLike, roots: Array, *,
+        sourced: Array | None = None, lasting: bool = False,
+    ) -> npt.NDArray[np.int32]:  # fmt: skip
+        """Draw a text for each note on ``roots`` (n,) by (agent, root), -1 where there is none.
+
+        A note takes the other side on the first proposition of its post; where the bank has none, it is one that fits
+        any post, or else any. ``sourced`` (n,) says which notes cite a source, where the bank has both.
+        """
+        if not (self.notes.size and roots.size):
+            return np.full(roots.size, NONE, np.int32)
+        pools, which = self._pools(world, roots, sourced)
+        sizes = np.array([pool.size for pool in pools], np.int64)
+        pick = draws.integers(purpose, agents, world.posts["key"][roots], sizes[which], lasting=lasting)
+        before = np.cumsum(sizes) - sizes
+        return np.asarray(self.notes[np.concatenate(pools)[before[which] + pick]], np.int32)
+
+    def _pools(self, world: World, roots: Array, sourced: Array | None) -> tuple[list[Array], Array]:
+        """Return the entries of the bank that fit kinds of posts, and the kind of each root."""
+        if not self.note_proposition.size:
+            return [np.arange(self.notes.size)], np.zeros(roots.size, np.int64)
+        at, first = np.full(roots.size, NONE, np.int64), world.posts["n_stances"][roots] > 0
+        at[first] = world.posts["stances"][roots[first]]
+        proposition, side = (
+            np.where(first, world.post_stances[name][at] if world.post_stances.n else 0, NONE)
+            for name in ("proposition", "stance")
+        )
+        cites = np.full(roots.size, NONE) if sourced is None else np.asarray(sourced, np.int64)
+        kinds, which = np.unique(np.column_stack([proposition, np.sign(side), cites]), axis=0, return_inverse=True)
+        return [self._pool(*kind) for kind in kinds.tolist()], which.ravel()
+
+    def _pool(self, proposition: float, side: float, cites: float) -> Array:
+        fits = (self.note_proposition == proposition) & (self.note_side * side < 0)
+        for entries in (fits, self.note_proposition == NONE, np.ones(fits.size, np.bool_)):
+            if entries.any():
+                cited = entries & (self.note_sourced == (cites == 1))
+                return np.flatnonzero(cited if cites >= 0 and cited.any() else entries)
+        return np.arange(0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,6 +178,11 @@ class Views:
     def stances_of(self, posts: Array) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
         """Return the rows of post_stances of some posts, and for each row the position of its post in ``posts``."""
         return self._world.stances_of(posts)
+
+    def note_texts(self, draws: StageDraws, purpose: str, position: Array, row: Array) -> npt.NDArray[np.int32]:
+        """Draw a text of the bank for notes on rows, by the agents at these places, see :meth:`Bank.note_texts`."""
+        root = column_at(self.rows, "root", row)
+        return self.bank.note_texts(self._world, draws, purpose, self.agents[position], root)
 
     @cached_property
     def believed(self) -> Float | None:

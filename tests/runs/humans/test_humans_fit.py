@@ -20,10 +20,11 @@ from townsquare.core.errors import DataError, TownsquareError, UnknownName
 from townsquare.humans.checked import joined
 from townsquare.humans.fit.alignment import GROUPS, Thresholds, groups_of
 from townsquare.humans.fit.baselines import OF_CONTROLS
-from townsquare.humans.fit.calibration import CEILING, normal_scores
+from townsquare.humans.fit.calibration import CEILING, proper_scores
 from townsquare.humans.fit.fit import RULE, Setup, hold_out, square_errors
 from townsquare.humans.fit.fit_file import apply_fit, as_json, read_fit, saved
 from townsquare.humans.fit.folds import fold_of, folds_by
+from townsquare.humans.fit.kinds import KINDS, SPREADS, Mixture, fit_kinds, mixture_next
 from townsquare.humans.fit.options import FitOptions
 from townsquare.humans.fit.pooling import fit_population, people_of, places
 from townsquare.humans.fit.prepared import prepare
@@ -126,14 +127,15 @@ def test_control_conversations_give_a_prior_of_their_own_and_a_noise_ceiling() -
     assert "prior of control conversations" in "\n".join(said["sentences"])
 
 
-def test_proper_scores_of_normal_distributions_by_integration() -> None:
-    error, spread, grid = 0.7, 0.4, np.linspace(-8, 8, 400_001)
-    density = np.exp(-0.5 * (grid / spread) ** 2) / (spread * np.sqrt(2 * np.pi))
+@pytest.mark.parametrize("parts", [[(1.0, 0.0, 0.4)], [(0.3, -0.2, 0.1), (0.7, 0.5, 0.6)]])
+def test_proper_scores_of_normal_mixtures_by_integration(parts: list[tuple[float, float, float]]) -> None:
+    final, grid = 0.7, np.linspace(-8, 8, 400_001)
+    density = sum(w * np.exp(-0.5 * ((grid - m) / s) ** 2) / (s * np.sqrt(2 * np.pi)) for w, m, s in parts)
     below = np.cumsum(density) * (grid[1] - grid[0])
-    crps = float((((grid >= error) - below) ** 2).sum() * (grid[1] - grid[0]))
-    log_score, said = normal_scores(np.array([error]), np.array([spread]))
+    crps = float((((grid >= final) - below) ** 2).sum() * (grid[1] - grid[0]))
+    log_score, said = proper_scores(np.array([final]), Mixture(*np.array(parts).T[:, None, :]))
     assert said[0] == pytest.approx(crps, abs=1e-4)
-    assert log_score[0] == pytest.approx(np.log(np.interp(error, grid, density)), abs=1e-6)
+    assert log_score[0] == pytest.approx(np.log(np.interp(final, grid, density)), abs=1e-6)
 
 
 def test_nothing_leaks_shuffled_evidence_gains_nothing() -> None:
@@ -246,6 +248,54 @@ def test_a_population_of_two_kinds_is_told_from_one_point() -> None:
     alone = np.arange(person.size)
     few = people_of(np.full_like(square, 0.01), alone, tuple(map(str, alone)), grid, found_population)
     assert not any(one.x_identified or one.separable for one in few)
+
+
+def two_kinds() -> tuple[Trajectories, np.ndarray]:
+    """A third are keepers, with no uptake and little noise, the others updaters; and who is a keeper."""
+    keepers, updaters = (
+        population(480, *point, noise=noise) for point, noise in (((0.005, 1.0), 0.03), ((0.3, 0.3), 0.15))
+    )
+    keeps = np.arange(480) % 3 == 0
+    return replace(updaters, final=np.where(keeps, keepers.final, updaters.final)), keeps
+
+
+def test_kinds_of_people_come_back_and_predict_others_better_than_one_profile() -> None:
+    people, keeps = two_kinds()
+    fitted = study(people, OPTIONS)
+    kinds = fitted.people.kinds
+    assert kinds is not None
+    assert kinds.share.tolist() == pytest.approx([keeps.mean(), 1 - keeps.mean()], abs=0.06)
+    first, second = (fitted.setup.grid.cell(cell) for cell in kinds.cell.tolist())
+    assert first == pytest.approx((0.005, 1.0), abs=0.04)
+    assert second == pytest.approx((0.3, 0.3), abs=0.11)
+    assert kinds.error.tolist() == pytest.approx([0.05, 0.15], abs=0.03)  # no kind is narrower than 0.05
+    scores = {score.method: score for score in fitted.calibration.scores}
+    assert scores[KINDS].gain.low > scores[SPREADS].gain.high > 0
+    assert scores[KINDS].crps.value < scores[SPREADS].crps.value
+    assert scores[RULE].gain.value == 0
+    assert KINDS in fitted.scored.scores
+    said = plain(fitted)["people"]["kinds"]
+    assert [kind["share"] for kind in said] == kinds.share.tolist()
+    assert set(said[0]) == {"share", "uptake", "anchoring", "error"}
+
+
+def test_one_kind_is_one_profile_and_two_of_one_kind_gain_nothing() -> None:
+    one = study(made(), OPTIONS.model_copy(update={"kinds": 1}))
+    assert one.people.kinds is None
+    assert KINDS not in one.scored.scores
+    assert one.point == found().point
+    gain = {score.method: score.gain for score in found().calibration.scores}[KINDS]
+    assert gain.low < 0 < gain.high
+
+
+def test_earlier_answers_tell_the_kind_of_a_person_and_nobody_else_does() -> None:
+    square = np.array([[0.0, 1.0], [0.0, 1.0], [1.0, 0.0], [0.0, 1.0]])
+    person = np.array([7, 7, 3, 7])
+    kinds = fit_kinds(square, person, square[:, 0], 2)
+    assert kinds.cell.tolist() == [0, 1]
+    weight = mixture_next(square, square, person, kinds).weight
+    assert weight[[0, 2]] == pytest.approx(np.tile(kinds.share, (2, 1)))  # nothing is known yet
+    assert (weight[[1, 3], 0] > 0.99).all()
 
 
 def test_where_starts_are_zero_anchoring_cannot_be_told() -> None:

@@ -347,3 +347,21 @@ def test_the_real_data(name: str) -> None:
     assert np.isfinite(found.side).all() is np.bool_(name != "delidata")
     own = [found.participant[at] == found.authors[who] for at, who in _messages(found)]
     assert not any(own)
+
+
+def test_answers_in_rounds_are_trajectories_whose_messages_are_the_means_of_others(tmp_path: Path) -> None:
+    table = (
+        "group,condition,question,person,round,z,peers_z\n"
+        "1,Social,q,a,2,1,2\n1,Social,q,a,1,-2,1\n1,Social,q,a,3,8,0\n"
+        "1,control,q,a,1,2,1\n1,control,q,a,2,2,1\n1,control,q,a,3,1,1\n1,Social,q,b,1,2,1\n1,Social,q,b,3,2,1\n"
+    )
+    (tmp_path / "answers.csv").write_text(table)
+    with raises_error(DataError, where="answers.csv, row 7 .*, round", got="1, 3"):
+        read_humans(tmp_path)
+    people = read_humans(tmp_path, skip_bad=True)
+    assert len(people.left_out) == 1
+    assert (people.initial.tolist(), people.final.tolist()) == ([-0.5, 0.5], [1.0, 0.25])
+    assert people.control.tolist() == [False, True]
+    assert (people.side.tolist(), people.indptr.tolist()) == ([0.25, 0.5], [0, 2, 2])
+    assert people.reading.tolist() == [0.25]
+    assert len(set(people.participant)) == 2  # the same name in another group is another person

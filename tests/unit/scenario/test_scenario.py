@@ -11,9 +11,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from raised_errors import raises_error
 from repository import SHARED
 from river_scenario import ARGUMENTS, POSTS, YAML, write
 from townsquare.core.enums import PostType, Veracity
+from townsquare.core.errors import DataError
 from townsquare.scenario.contents import Scenario
 from townsquare.scenario.load import injection_schedule, list_scenarios, load_scenario, synthetic_scenario
 from townsquare.settings.config import Injection
@@ -38,7 +40,8 @@ def test_a_folder_is_read(river: Scenario, tmp_path: Path) -> None:
     assert river.has_plausibility
     assert river.folder == tmp_path
     assert river.comments
-    assert river.notes
+    assert river.notes.text
+    assert not river.notes.takes_sides
 
 
 def test_posts_are_columns(river: Scenario) -> None:
@@ -63,6 +66,34 @@ def test_arguments_are_columns(river: Scenario) -> None:
     assert arguments.proposition.tolist() == [0, 1]
     assert arguments.stance.tolist() == [0.8, -0.7]
     assert arguments.strength.tolist() == [0.6, 0.5]
+
+
+NOTES = """proposition,stance,text,source
+dam,-0.5,It leaked twice.,Gazette of May
+toll,0.3,Half of it is paid back.,
+,,The picture is old.,
+"""
+
+
+def test_notes_say_something_and_end_with_their_source(river: Scenario, tmp_path: Path) -> None:
+    def noted(notes: str) -> Scenario:
+        return load_scenario(write(tmp_path, scenario_yaml=YAML + "notes: notes.csv\n", notes_csv=notes))
+
+    scenario = noted(NOTES)
+    notes = scenario.notes
+    assert notes.text[:2] == ("It leaked twice. Source: Gazette of May.", "Half of it is paid back.")
+    assert notes.proposition.tolist() == [0, 1, -1]
+    assert np.array_equal(notes.stance, [-0.5, 0.3, np.nan], equal_nan=True)
+    assert notes.source == ("Gazette of May", "", "")
+    assert notes.takes_sides
+    assert len({noted(NOTES.replace("0.3", "-0.3")).digest, scenario.digest, river.digest}) == 3
+    for wrong, fields in {
+        "dam,0,It is.,": {"where": "column 'stance'", "got": "dam with a stance of 0"},
+        ",0.5,It is.,": {"where": "column 'stance'", "got": "no proposition with a stance of 0.5"},
+        "bridge,0.5,It is.,": {"where": "column 'proposition'", "got": "'bridge'"},
+    }.items():
+        with raises_error(DataError, **fields):
+            noted(NOTES + wrong + "\n")
 
 
 def inline(folder: Path) -> Path:
@@ -119,7 +150,7 @@ def test_comments_and_notes_of_its_own(tmp_path: Path) -> None:
     (tmp_path / "c.txt").write_text("One.\n\nTwo.\n", encoding="utf-8")
     scenario = load_scenario(write(tmp_path, scenario_yaml=YAML + "comments: c.txt\nnotes: [Not so.]\n"))
     assert scenario.comments == ("One.", "Two.")
-    assert scenario.notes == ("Not so.",)
+    assert scenario.notes.text == ("Not so.",)
 
 
 def test_sources_are_created_where_none_are_declared(tmp_path: Path) -> None:

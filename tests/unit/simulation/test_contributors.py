@@ -3,20 +3,36 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from statistics import NormalDist
 from typing import Any
 
 import numpy as np
 import pytest
 
-from small_worlds import draws_of, end_step, note, post, rate, run_of, settings_of, show, steps_of, town, views_of
+from small_worlds import (
+    NO_BANK,
+    draws_of,
+    end_step,
+    note,
+    post,
+    rate,
+    run_of,
+    settings_of,
+    show,
+    steps_of,
+    town,
+    views_of,
+)
 from townsquare.core.actions import ActionKind
 from townsquare.core.draws import Stage, StageDraws
 from townsquare.core.enums import PostKind, Rating, Veracity
+from townsquare.scenario.settings import resolve_for
 from townsquare.settings.config import Time
 from townsquare.simulation.feed.fixed import feed_of
 from townsquare.simulation.moderation.contributors import ContributorParams, enrolled, feeds
 from townsquare.simulation.policies.coordinated import POLICY as COORDINATED
+from townsquare.simulation.run import simulate
 from townsquare.simulation.world import World
 
 EVERYBODY: dict[str, Any] = {"contributors": 1.0, "ratings_per_day": 24.0 * 50, "ratings_sd": 0.0}
@@ -112,6 +128,41 @@ def test_notes_are_written_a_drawn_delay_after_a_post_was_seen() -> None:
         rows = pairs(world, ActionKind.ADD_NOTE, params, draws_of(world, Stage.MODERATE))
         assert rows == expected.get(world.step + 1, set())
         end_step(world)
+
+
+def test_notes_take_the_other_side_of_their_post_and_cite_what_was_found() -> None:
+    world = town(40, propositions=2)
+    kinds = [(0, 0.5), (0, -0.5), (1, 0.5), None]
+    roots = np.array(
+        [post(world, 40, kind=PostKind.INJECTED, stances={} if kind is None else dict([kind])) for kind in kinds]
+    )
+    entries = [(0, 1, True), (0, 1, False), (0, -1, True), (0, -1, False), (-1, 0, True), (-1, 0, False)]
+    proposition, side, cites = (np.array(column) for column in zip(*entries, strict=True))
+    notes = np.arange(10, 16, dtype=np.int32)
+    bank = replace(
+        NO_BANK, notes=notes, note_proposition=proposition.astype(np.int16), note_side=side.astype(float),
+        note_sourced=cites,
+    )  # fmt: skip
+    draw, agents = draws_of(world, Stage.MODERATE), np.repeat(np.arange(40), 4)
+    for sourced in (None, False, True):
+        found = None if sourced is None else np.full(160, sourced)
+        text = bank.note_texts(world, draw, "note text", agents, np.tile(roots, 40), sourced=found).reshape(40, 4)
+        for at, kind in enumerate(kinds):
+            about = [k for k, (p, s, _) in enumerate(entries) if kind is not None and p == kind[0] and s * kind[1] < 0]
+            fits = about or [k for k, (p, _, _) in enumerate(entries) if p == -1]
+            expected = {10 + k for k in fits if sourced is None or entries[k][2] == sourced}
+            assert set(text[:, at].tolist()) == expected
+    assert (NO_BANK.note_texts(world, draw, "note text", agents[:4], roots) == -1).all()
+
+
+def test_notes_of_contributors_cite_a_source_exactly_where_one_was_found() -> None:
+    settings = resolve_for(
+        "health-rumor", agents=300, steps=72, sets=["moderation.strategy=community", "policy.notes=1.0"]
+    )
+    run = simulate(settings)
+    texts = run.table("texts")["content"]
+    said = {(bool(note["sourced"]), " Source: " in texts[note["text"]]) for note in run.table("notes").to_dicts()}
+    assert said == {(True, True), (False, False)}
 
 
 def test_a_run_has_notes_with_quality_by_contributors_alone() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from statistics import NormalDist
 from typing import Any
 
@@ -10,7 +11,20 @@ import numpy as np
 import pytest
 
 from raised_errors import raises_error
-from small_worlds import draws_of, end_step, feed_of, follow, log, moderator_of, note, post, rate, shown_to, town
+from small_worlds import (
+    NO_BANK,
+    draws_of,
+    end_step,
+    feed_of,
+    follow,
+    log,
+    moderator_of,
+    note,
+    post,
+    rate,
+    shown_to,
+    town,
+)
 from townsquare.core import registry, schema
 from townsquare.core.draws import Draws, Stage
 from townsquare.core.enums import LogKind, NoteStatus, PostKind, PostStatus, Veracity, Verdict
@@ -167,7 +181,7 @@ def test_a_note_has_no_author_is_shown_at_once_and_is_not_for_rating() -> None:
 
 
 def test_texts_of_notes_are_those_of_the_scenario() -> None:
-    world, _ = one_ruling("note", context=ReviewContext(1.0, np.array([0], np.int32)))
+    world, _ = one_ruling("note", context=ReviewContext(1.0, replace(NO_BANK, notes=np.array([0], np.int32))))
     assert world.texts[world.notes["text"][0]] == "post 0"
 
 

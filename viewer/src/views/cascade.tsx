@@ -36,6 +36,7 @@ export function Cascades({ head, route, fresh, id }: ViewProperties & { id: numb
               {against.length > 0 && <Choice label="Beside" name="with" value={other} of={[["", "no other arm"], ...against]} />}
               {first.posts > 1 && <Toggle name="claim" label={`all ${count(first.posts)} posts of this claim`} value={claim === 1} usual={false} />}
             </div>
+            {other && both.length < 2 && !second.wrong && <p className="loading">Reading the other arm…</p>}
             {second.wrong && other && <p className="warn">{second.wrong.where}: {second.wrong.got}</p>}
             <Section title="How it spread" wide csv={{ name: "cascade", query: { run: head.id, post: first.post } }} note={<Quote of={first} />}>
               <p className="finding" data-testid="finding">{finding(both, label)}</p>

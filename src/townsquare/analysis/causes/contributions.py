@@ -12,7 +12,7 @@ from typing import Any
 
 import polars as pl
 
-from townsquare.analysis.beliefs import first_stances, last_stances, person_beliefs, stances_before
+from townsquare.analysis.beliefs import belief_moves, first_stances, last_stances
 from townsquare.analysis.contract import Reads, setting
 from townsquare.analysis.posts import roots
 from townsquare.core import registry
@@ -114,7 +114,6 @@ def contributions(run: Reads, agent: int | None = None, *, shown: bool = True) -
 def _in_stance(run: Reads, trail: pl.LazyFrame, of_agent: pl.Expr) -> pl.LazyFrame:
     if unit_of(run) == "stance":
         return trail.with_columns(pl.col("recorded").alias("amount"))
-    after, before = (frame.filter(of_agent) for frame in (person_beliefs(run), stances_before(run)))
     total = pl.col("recorded").sum().over(_BELIEF)
     slope = (1.0 - pl.col("before") ** 2) / 2.0
     scale = (
@@ -122,8 +121,7 @@ def _in_stance(run: Reads, trail: pl.LazyFrame, of_agent: pl.Expr) -> pl.LazyFra
         .when(total.abs() < LEAST_LOG_ODDS).then(slope)
         .otherwise((pl.col("stance") - pl.col("before")) / total)
     )  # fmt: skip
-    both = trail.join(after.select(*_BELIEF, "stance"), on=_BELIEF, maintain_order="left")
-    rows = both.join(before, on=_BELIEF, maintain_order="left")
+    rows = trail.join(belief_moves(run).filter(of_agent), on=_BELIEF, maintain_order="left")
     return rows.with_columns((pl.col("recorded") * scale).alias("amount")).drop("stance", "before")
 
 

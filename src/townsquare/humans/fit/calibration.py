@@ -2,7 +2,7 @@
 
 Errors of single answers are mostly answer noise. An arm is everyone whose messages were, in sum, for the proposition,
 against it, or neither; the effect is the mean change of stance. A predictive distribution is normal around the
-prediction, with the spread that the other folds show.
+prediction, with the spread that the other folds show; for kinds of people, a mixture of normals.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ from townsquare.beliefs.equation import stances_of, start_log_odds
 from townsquare.core.array_types import Float, Int64
 from townsquare.humans.fit.baselines import OF_CONTROLS
 from townsquare.humans.fit.fit import RULE
+from townsquare.humans.fit.kinds import Mixture
 from townsquare.humans.fit.prepared import Prepared
 from townsquare.humans.fit.replayed import net_evidence
 from townsquare.humans.fit.scores import Interval
@@ -39,10 +40,14 @@ class ArmEffect(NamedTuple):
 
 
 class ProperScore(NamedTuple):
-    """Mean log score (larger is better) and CRPS (smaller is better) of a method's predictive distribution."""
+    """Mean log score (larger is better) and CRPS (smaller is better) of a method's predictive distribution.
+
+    ``gain`` is the log score minus that of the rule, over the same rows.
+    """
 
     method: str
     log_score: Interval
+    gain: Interval
     crps: Interval
 
 
@@ -64,7 +69,9 @@ def of_controls(ready: Prepared, margin: float) -> dict[str, Float]:
     return {} if math.isnan(a) else {OF_CONTROLS: stances_of(start_log_odds(ready.spans.initial, a, margin))}
 
 
-def calibrate(ready: Prepared, predicted: Mapping[str, Float], fold: Int64) -> Calibration:
+def calibrate(
+    ready: Prepared, predicted: Mapping[str, Float], mixtures: Mapping[str, Mixture], fold: Int64
+) -> Calibration:
     """Return effects and proper scores of out-of-fold predictions.
 
     Parameters
@@ -72,6 +79,8 @@ def calibrate(ready: Prepared, predicted: Mapping[str, Float], fold: Int64) -> C
     ready : Prepared
     predicted : mapping of str to (k,) float64
         What each method says of every stretch.
+    mixtures : mapping of str to Mixture
+        What methods with a distribution of their own say.
     fold : (k,) int64
     """
     initial, final, rule = ready.spans.initial, ready.spans.final, predicted[RULE]
@@ -86,33 +95,50 @@ def calibrate(ready: Prepared, predicted: Mapping[str, Float], fold: Int64) -> C
     x, y = rule - prior, final - prior
     table = sums(ready.group, np.ones(x.size), x, y, x * x, x * y)
     slope = estimate(lambda t: (t[:, 4] - t[:, 1] * t[:, 2] / t[:, 0]) / (t[:, 3] - t[:, 1] ** 2 / t[:, 0]), table)
-    scores = [_scored(method, final - prediction, fold, ready.group) for method, prediction in predicted.items()]
+    normals = {method: _normal(prediction, final, fold) for method, prediction in predicted.items()}
+    both = {method: proper_scores(final, mixture) for method, mixture in (normals | dict(mixtures)).items()}
+    of_rule = both[RULE][0]
+    scores = [
+        ProperScore(method, *(_mean(score, ready.group) for score in (log_score, log_score - of_rule, crps)))
+        for method, (log_score, crps) in both.items()
+    ]
     if math.isfinite(ready.floor.spread):
         spread = max(ready.floor.spread, _SMALLEST)
         log_score = -0.5 - math.log(spread * math.sqrt(2 * math.pi))
-        nothing = math.nan, math.nan
-        crps = spread / math.sqrt(math.pi)
-        scores.append(ProperScore(CEILING, Interval(log_score, *nothing), Interval(crps, *nothing)))
+        known = (Interval(value, math.nan, math.nan) for value in (log_score, math.nan, spread / math.sqrt(math.pi)))
+        scores.append(ProperScore(CEILING, *known))
     return Calibration(name, tuple(arms), slope, tuple(scores))
 
 
-def _scored(method: str, error: Float, fold: Int64, group: Int64) -> ProperScore:
-    spread = np.empty(error.size)
+def _normal(prediction: Float, final: Float, fold: Int64) -> Mixture:
+    """Return normals around predictions, with the spread of the errors of the other folds."""
+    error, spread = final - prediction, np.empty(final.size)
     for k in np.unique(fold):
         others = error[fold != k]
         spread[fold == k] = max(math.sqrt(float((others**2).mean())) if others.size else 0.0, _SMALLEST)
-    log_score, crps = normal_scores(error, spread)
-    ones = np.ones(error.size)
-    return ProperScore(method, *(estimate(mean, sums(group, ones, score)) for score in (log_score, crps)))
+    return Mixture(np.ones((final.size, 1)), prediction[:, None], spread[:, None])
 
 
-def normal_scores(error: Float, spread: Float) -> tuple[Float, Float]:
-    """Return log score and CRPS of normal distributions, for what was observed less their means.
+def _mean(score: Float, group: Int64) -> Interval:
+    return estimate(mean, sums(group, np.ones(score.size), score))
 
-    >>> [score.round(4).tolist() for score in normal_scores(np.zeros(1), np.ones(1))]
+
+def proper_scores(final: Float, mixture: Mixture) -> tuple[Float, Float]:
+    """Return log score and CRPS of mixtures of normal distributions.
+
+    >>> standard = Mixture(np.ones((1, 1)), np.zeros((1, 1)), np.ones((1, 1)))
+    >>> [score.round(4).tolist() for score in proper_scores(np.zeros(1), standard)]
     [[-0.9189], [0.2337]]
     """
-    z = error / spread
-    density = np.exp(-0.5 * z * z) / math.sqrt(2 * math.pi)
-    crps = spread * (z * (2 * special.ndtr(z) - 1) + 2 * density - 1 / math.sqrt(math.pi))
-    return np.log(density / spread + 1e-300), crps
+    weight, mean, error = mixture
+    z = (final[:, None] - mean) / error
+    density = (weight * np.exp(-0.5 * z * z) / (error * math.sqrt(2 * math.pi))).sum(axis=1)
+    off = (weight * _distance(final[:, None] - mean, error)).sum(axis=1)
+    apart = _distance(mean[:, :, None] - mean[:, None, :], np.hypot(error[:, :, None], error[:, None, :]))
+    return np.log(density + 1e-300), off - 0.5 * np.einsum("ki,kj,kij->k", weight, weight, apart)
+
+
+def _distance(mean: Float, error: Float) -> Float:
+    """Return the expected absolute value of normal numbers."""
+    z = mean / error
+    return np.asarray(error * math.sqrt(2 / math.pi) * np.exp(-0.5 * z * z) + mean * (2 * special.ndtr(z) - 1))

@@ -21,6 +21,7 @@ class FitOptions(MemberParams):
     continuous: bool = setting(False, "Refine the best grid cell by continuous search.")
     stable: float = setting(STABLE_WITHIN, "Largest absolute change of stance that counts as stable.", ge=0)
     weak: float = setting(WEAK_WITHIN, "Largest absolute net evidence that counts as weak.", ge=0)
+    kinds: int = setting(2, "Number of kinds of people in the mixture; 1 fits none.", ge=1, le=6)
     evidence: EvidenceChoice = setting(EvidenceChoice, "how messages are read")
 
     @property

@@ -16,6 +16,7 @@ import numpy as np
 from townsquare.beliefs.grids import Grid
 from townsquare.core.array_types import Bool, Float, Int64
 from townsquare.humans.fit.fit import HeldOut
+from townsquare.humans.fit.kinds import KINDS, KINDS_NEXT, SPREADS, Kinds, Mixture, fit_kinds, mixture_next, mixture_of
 from townsquare.humans.fit.prepared import Prepared
 from townsquare.humans.fit.scores import Scored, score_all, sums_by
 
@@ -175,8 +176,12 @@ class PooledFit(NamedTuple):
         Fitted to everyone.
     people : list of Person
         What is known of each.
+    kinds : Kinds or None
+        Fitted to everyone; None for one kind.
     predicted : dict of str to (k,) float64
-        ``person_new``: out of fold, knowing nothing of the person.
+        Out of fold, knowing nothing of the person: ``person_new``, ``kinds``.
+    mixtures : dict of str to Mixture
+        Distributions out of fold: ``kinds``, the same from earlier answers, and ``spreads``.
     known : Scored or None
         The rows with earlier stretches of the same person, predicted from those: ``person_known`` against one profile
         for all and the baselines; None where fewer than ten rows have any.
@@ -184,7 +189,9 @@ class PooledFit(NamedTuple):
 
     population: Population
     people: list[Person]
+    kinds: Kinds | None
     predicted: dict[str, Float]
+    mixtures: dict[str, Mixture]
     known: Scored | None
 
     def share_identified(self, which: str) -> float:
@@ -193,9 +200,15 @@ class PooledFit(NamedTuple):
         return float(np.mean([getattr(person, column) for person in self.people]))
 
 
-def fit_people(ready: Prepared, grid: Grid, predicted: Float, square: Float, held_out: HeldOut, seed: int) -> PooledFit:
+def fit_people(
+    ready: Prepared, grid: Grid, predicted: Float, square: Float, held_out: HeldOut, seed: int, n_kinds: int
+) -> PooledFit:
     """Fit the population, in and out of folds, and every person; ``predicted`` and ``square`` are (k, cells)."""
-    person = ready.person
+    person, change = ready.person, ready.spans.final - ready.spans.initial
+    mixtures = {
+        name: Mixture(*(np.zeros((person.size, n_kinds)) for _ in range(3)))
+        for name in ((KINDS, KINDS_NEXT, SPREADS) if n_kinds > 1 else ())
+    }
     new, following = np.empty(person.size), np.full(person.size, math.nan)
     has_earlier = np.zeros(person.size, np.bool_)
     for number in range(len(held_out.chosen)):
@@ -206,12 +219,25 @@ def fit_people(ready: Prepared, grid: Grid, predicted: Float, square: Float, hel
         population = fit_population(square[train], person[train], grid)
         new[out] = predict_new(predicted[out], population)
         following[out], has_earlier[out] = predict_next(predicted[out], square[out], person[out], population)
+        if n_kinds > 1:
+            kinds, spreads = (
+                fit_kinds(square[train], person[train], change[train], n_kinds, one_cell=shared)
+                for shared in (False, True)
+            )
+            own = mixture_of(predicted[out], kinds), mixture_next(predicted[out], square[out], person[out], kinds)
+            for name, mixture in zip(mixtures, (*own, mixture_of(predicted[out], spreads)), strict=True):
+                for column, values in zip(mixtures[name], mixture, strict=True):
+                    column[out] = values
+    means = {name: (mixture.weight * mixture.mean).sum(axis=1) for name, mixture in mixtures.items()}
     population = fit_population(square, person, grid)
     known = None
     if has_earlier.sum() >= 10:
         at = np.flatnonzero(has_earlier)
         predictions = {name: values[at] for name, values in held_out.predicted.items()}
         predictions |= {NEW: new[at], NEXT: following[at]}
+        predictions |= {name: means[name][at] for name in (KINDS, KINDS_NEXT) if name in means}
         known = score_all(ready.spans.final[at], predictions, held_out.fold[at], ready.group[at], NEXT, seed)
     people = people_of(square, person, ready.persons, grid, population)
-    return PooledFit(population, people, {NEW: new}, known)
+    unknown = {NEW: new} | {name: mean for name, mean in means.items() if name == KINDS}
+    everyone = fit_kinds(square, person, change, n_kinds) if n_kinds > 1 else None
+    return PooledFit(population, people, everyone, unknown, mixtures, known)

@@ -91,7 +91,7 @@ def study(data: Trajectories, options: FitOptions) -> Study:
     square = np.asarray((predicted - spans.final[:, None]) ** 2)
     fold = fold_of(ready.people, options.folds, options.seed, options.n_folds)[spans.person]
     held_out = hold_out(spans, setup, fold, square)
-    people = fit_people(ready, grid, predicted, square, held_out, options.seed)
+    people = fit_people(ready, grid, predicted, square, held_out, options.seed, options.kinds)
     by_method = {**held_out.predicted, **of_controls(ready, setup.margin), **people.predicted}
     scored = score_all(spans.final, by_method, fold, ready.group, RULE, options.seed)
     point, baselines = fit_rows(spans, setup, square, everyone)
@@ -101,8 +101,9 @@ def study(data: Trajectories, options: FitOptions) -> Study:
     else:
         certainty = on_grid(square, ready.group, grid, options.seed)
     robust = _robust(ready, setup, options, square, held_out, predictions)
+    calibrated = calibrate(ready, by_method, people.mixtures, fold)
     fitted = (predicted, held_out, scored, point, certainty, baselines)
-    return Study(options, ready, setup, *fitted, rows, robust, people, calibrate(ready, by_method, fold))
+    return Study(options, ready, setup, *fitted, rows, robust, people, calibrated)
 
 
 def _robust(

@@ -70,7 +70,7 @@ def people_csv(study: Study) -> str:
 def plain(study: Study) -> dict[str, Any]:
     """Return a fit as plain values, for ``--json``."""
     grid = study.setup.grid
-    known = study.people.known
+    known, kinds = study.people.known, study.people.kinds
     return {
         "fit": saved(study).model_dump(),
         "evidence": study.ready.stream.counts,
@@ -92,6 +92,14 @@ def plain(study: Study) -> dict[str, Any]:
             "x_identified": study.people.share_identified("x"),
             "y_identified": study.people.share_identified("y"),
             "separable": study.people.share_identified("both"),
+            "kinds": [
+                {"share": share, **dict(zip((grid.x_name, grid.y_name), grid.cell(cell), strict=True)), "error": error}
+                for share, cell, error in zip(
+                    kinds.share.tolist(), kinds.cell.tolist(), kinds.error.tolist(), strict=True
+                )
+            ]
+            if kinds is not None
+            else None,
             "known": plain_scores(known) if known is not None else None,
         },
         "sentences": sentences(study),

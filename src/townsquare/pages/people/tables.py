@@ -11,6 +11,7 @@ from townsquare.humans.fit.alignment import WARNING
 from townsquare.humans.fit.by_group import GroupRow, Robustness
 from townsquare.humans.fit.calibration import CEILING
 from townsquare.humans.fit.fit import RULE
+from townsquare.humans.fit.kinds import Kinds
 from townsquare.humans.fit.pooling import NEXT, PooledFit
 from townsquare.humans.fit.scores import Scored
 from townsquare.humans.fit.study import Study
@@ -73,6 +74,17 @@ def people_table(fit: PooledFit, names: tuple[str, str]) -> Table:
     return Table("Individual parameters by partial pooling", ["of people", ""], rows, note=note)
 
 
+def kinds_table(study: Study, kinds: Kinds) -> Table:
+    """Return the kinds of people: shares, parameters, and spread of answers."""
+    grid = study.setup.grid
+    rows = [
+        [percent(share), *(f"{value:.4g}" for value in grid.cell(cell)), three(error)]
+        for cell, share, error in zip(kinds.cell.tolist(), kinds.share.tolist(), kinds.error.tolist(), strict=True)
+    ]
+    head = ["share of people", grid.x_short, grid.y_short, "spread of answers (sd)"]
+    return Table("Kinds of people: a mixture of parameter sets", head, rows, note="Fitted to everybody.")
+
+
 def effects_table(study: Study) -> Table:
     """Return the mean change of stance by arm: observed, by the rule, and by the prior."""
     calibration, grid = study.calibration, study.setup.grid
@@ -93,9 +105,9 @@ def proper_table(study: Study) -> Table:
     ]
     return table(
         "Proper scores of predictive distributions", rows, (str, "method"),
-        (with_interval, "log score=log_score", "CRPS=crps"),
-        note="Normal around the prediction, spread from the other folds. Log score: larger is better. CRPS: smaller is "
-        "better. Noise ceiling: what answer noise alone allows, by control conversations.",
+        (with_interval, "log score=log_score"), (signed_interval, f"minus {rule}=gain"), (with_interval, "CRPS=crps"),
+        note="Normal around the prediction, spread from the other folds; kinds: mixtures of normals. Log score: larger "
+        "is better. CRPS: smaller is better. Noise ceiling: what answer noise alone allows, by control conversations.",
     )  # fmt: skip
 
 
@@ -111,6 +123,8 @@ def tables_of(study: Study) -> dict[str, Table]:
         "table-a7": table_a7(study.robust),
         "individual-parameters": people_table(study.people, names),
     }
+    if study.people.kinds is not None:
+        out["kinds"] = kinds_table(study, study.people.kinds)
     if study.people.known is not None:
         caption = "Held-out error for people with earlier answers"
         out["later-answers"] = scores_table(study.people.known, grid.rule, caption)

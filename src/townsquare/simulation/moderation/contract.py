@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
-
-import numpy as np
-import numpy.typing as npt
 
 from townsquare.core.actions import ActionKind
 from townsquare.models.contract import Asker
 from townsquare.settings.base import FamilyMember
 from townsquare.simulation.change import Change
+from townsquare.simulation.views import Bank
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,11 +18,11 @@ class ReviewContext:
     """What a moderator may know besides the world.
 
     ``step_hours`` is the length of a step, 1 where a step has no length: a delay of 8 hours is then one of 8 steps.
-    ``notes`` (k,) int32 are rows of texts: the scenario's texts of notes.
+    ``bank`` has the scenario's texts of notes (``bank.notes``, rows of texts) and what they say.
     """
 
     step_hours: float = 1.0
-    notes: npt.NDArray[np.int32] = field(default_factory=lambda: np.empty(0, np.int32))
+    bank: Bank | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -28,6 +28,7 @@ from townsquare.settings.config import Time
 from townsquare.simulation.change import Change
 from townsquare.simulation.feed.build import Feed
 from townsquare.simulation.feed.fixed import feed_of
+from townsquare.simulation.views import Bank
 from townsquare.simulation.world import World
 
 _LATEST = 72.0  # hours after which nobody writes a note on a post
@@ -74,8 +75,11 @@ def feeds(world: World, params: ContributorParams, time: Time, draw: StageDraws)
     yield ActionKind.RATE_NOTE, _queue(world, params, time, people, draw)
 
 
-def with_quality(world: World, done: Change, params: ContributorParams, draw: StageDraws) -> Change:
-    """Return what contributors did, with quality (mean 0, standard deviation 1) and source of what they wrote."""
+def with_quality(world: World, done: Change, params: ContributorParams, draw: StageDraws, bank: Bank) -> Change:
+    """Return what contributors did, with quality (mean 0, standard deviation 1) and source of what they wrote.
+
+    Who writes from the bank and found a source cites one; a note in a writer's own words stays as it is.
+    """
     if "notes" not in done.rows:
         return done
     notes = done.rows["notes"]
@@ -84,7 +88,12 @@ def with_quality(world: World, done: Change, params: ContributorParams, draw: St
     effort = _normal(draw, "effort", author, world.posts["key"][post])
     quality = np.sqrt(params.skill) * lasting + np.sqrt(1 - params.skill) * effort
     sourced = _sourced(world, params, author, post, draw)
-    return Change({**done.rows, "notes": {**notes, "quality": quality, "sourced": sourced.astype(np.int8)}})
+    text, of_bank = np.array(notes["text"]), np.isin(notes["text"], bank.notes)
+    text[of_bank] = bank.note_texts(
+        world, draw, "note text", author[of_bank], post[of_bank], sourced=sourced[of_bank], lasting=True
+    )
+    more = {"quality": quality, "sourced": sourced.astype(np.int8), "text": text}
+    return Change({**done.rows, "notes": {**notes, **more}})
 
 
 def _sourced(world: World, params: ContributorParams, agent: Array, root: Array, draw: StageDraws) -> Bool:

@@ -14,7 +14,7 @@ import numpy.typing as npt
 from scipy.special import ndtri
 
 from townsquare.core import schema
-from townsquare.core.array_types import Int64
+from townsquare.core.array_types import Int32
 from townsquare.core.draws import StageDraws
 from townsquare.core.enums import LogKind, PostKind, PostStatus, Veracity, Verdict
 from townsquare.core.schema import NONE
@@ -105,10 +105,11 @@ def _noted(
     """Return a note on each post, shown at once; its writers are no agents of the run."""
     n, first = posts.size, world.notes.n
     out: dict[str, schema.Columns] = {}
-    if context.notes.size:
-        nobody = np.zeros(n, np.int64)
-        which = draws.integers("note text", nobody, world.posts["key"][posts], context.notes.size, lasting=True)
-        text: Int64 | list[int] = context.notes[which].astype(np.int64)
+    if context.bank is not None and context.bank.notes.size:
+        nobody, sourced = np.zeros(n, np.int64), np.ones(n, np.bool_)
+        text: Int32 | list[int] = context.bank.note_texts(
+            world, draws, "note text", nobody, posts, sourced=sourced, lasting=True
+        )
     else:
         text, out = world.text_rows([NOTE] * n)
     number = first + np.arange(n)

@@ -72,7 +72,7 @@ def texts_of(
     plain = writes[~has & on]
     text[plain] = _line(bank.comments, draws, "comment line", views, position[plain], row[plain])
     notes = np.flatnonzero(np.isin(kind, kinds_where(lambda spec: spec.writes and not spec.declares)))
-    text[notes] = _line(bank.notes, draws, "note line", views, position[notes], row[notes])
+    text[notes] = views.note_texts(draws, "note line", position[notes], row[notes])
     entries = entry[has]
     return text, np.column_stack([writes[has], bank.proposition[entries], bank.stance[entries], bank.strength[entries]])
 
