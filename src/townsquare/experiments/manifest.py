@@ -32,7 +32,7 @@ from townsquare.record.run import Run
 FILE = "experiment.json"
 COURSES_FILE = "courses.parquet"
 """Courses of the finished runs, made when they are first asked for."""
-_COURSES = 2
+_COURSES = 3
 """Another number makes stored courses anew: raise it when what they hold changes."""
 FORMAT = 1
 WAITING, FINISHED, FAILED, STOPPED = "waiting", "finished", "failed", "stopped"
@@ -201,7 +201,7 @@ class Experiment:
         return self._over(lambda run: Run.open(self.folder / run.folder).words(name))
 
     def courses(self) -> pl.DataFrame:
-        """Return how reach, labels and stances went over time, in every finished run.
+        """Return how reach, labels, belief in claims and stances went over time, in every finished run.
 
         They are kept in ``courses.parquet``, which may be deleted: the terminal, the page and the viewer read it.
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import partial
+from typing import Any
 
 import numpy as np
 
@@ -15,8 +16,9 @@ from townsquare.scenario.contents import Accounts, Scenario
 from townsquare.scenario.graphs.agent_rows import check_distinct
 from townsquare.scenario.graphs.contract import Edges
 from townsquare.scenario.population.personas import MAX_ACTIVITY, Personas, render_persona
-from townsquare.scenario.population.question_bank import NO_ANSWER, bundled_bank
-from townsquare.settings.config import Config
+from townsquare.scenario.population.question_bank import NO_ANSWER, QuestionBank
+from townsquare.settings.config import Config, Population
+from townsquare.settings.problems import validated
 
 ACCOUNTS = (
     Column("id", names(), needed=True, unique=True),
@@ -25,9 +27,18 @@ ACCOUNTS = (
     Column("activity", numbers(0, MAX_ACTIVITY)),
 )
 FOLLOWS = ("follower", "followed")
+BANK = ("bank", "bank_file")
 
 
-def read_accounts(table: Records, propositions: Sequence[str]) -> tuple[Accounts, tuple[str, ...]]:
+def accounts_population(settings: Mapping[str, Any]) -> Population:
+    """Return the question bank that the settings of a scenario name, in which its accounts answered."""
+    nested = settings.get("population")
+    own = dict(nested) if isinstance(nested, Mapping) else {}
+    own |= {name: settings[f"population.{name}"] for name in BANK if f"population.{name}" in settings}
+    return validated(Population, {name: own[name] for name in BANK if name in own}, "settings.population")
+
+
+def read_accounts(table: Records, propositions: Sequence[str], bank: QuestionBank) -> tuple[Accounts, tuple[str, ...]]:
     """Return accounts from records, and the columns that were not used.
 
     Parameters
@@ -37,6 +48,8 @@ def read_accounts(table: Records, propositions: Sequence[str]) -> tuple[Accounts
         ``stance:<proposition>``. The k-th row becomes agent k, from 0.
     propositions : sequence of str
         Names, in order.
+    bank : QuestionBank
+        What labels and answers there are.
 
     Raises
     ------
@@ -45,7 +58,6 @@ def read_accounts(table: Records, propositions: Sequence[str]) -> tuple[Accounts
     """
     if not table.records:
         raise DataError(table.location, got="no accounts", allowed="at least one")
-    bank = bundled_bank()
     groups = (Group("trait", bank.labels, texts(required=False)), Group("stance", propositions, numbers(-1, 1)))
     sheet = read_columns(table, ACCOUNTS, groups, strict=False, nothing=NO_PROPOSITION)
     traits = np.full((len(table.records), len(bank.traits)), NO_ANSWER, np.int16)
@@ -98,7 +110,13 @@ def check_accounts(scenario: Scenario, config: Config) -> None:
     if config.agents != n:
         do = "remove `agents`: the scenario sets it"
         raise SettingError("agents", got=f"{config.agents}", allowed=f"{n}, one for each account", do=do)
-    for name in ("file", "margins", "bank_file"):
+    for name in ("file", "margins"):
         if getattr(config.population, name):
             allowed, do = "none, as the scenario has accounts", "remove `accounts` from the scenario"
             raise SettingError(f"population.{name}", got="one", allowed=allowed, do=do)
+    own = accounts_population(scenario.settings)
+    for name in BANK:
+        if getattr(config.population, name) != getattr(own, name):
+            got, do = str(getattr(config.population, name)), "set it under `settings` of the scenario"
+            allowed = f"{getattr(own, name)}, in which the accounts of the scenario answered"
+            raise SettingError(f"population.{name}", got=got, allowed=allowed, do=do)

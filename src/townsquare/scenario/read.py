@@ -19,7 +19,7 @@ from townsquare.core.files import bundled_folder
 from townsquare.core.lookalikes import lookalike_notices
 from townsquare.core.registry import did_you_mean
 from townsquare.core.tabular import Record, Records
-from townsquare.scenario.accounts import read_accounts, read_follows
+from townsquare.scenario.accounts import accounts_population, read_accounts, read_follows
 from townsquare.scenario.cells import (
     PROPOSITION_NAME,
     TIME,
@@ -33,6 +33,7 @@ from townsquare.scenario.cells import (
     read_sources,
 )
 from townsquare.scenario.contents import Accounts, NoteBank, Proposition, Scenario
+from townsquare.scenario.population.sample import question_bank
 from townsquare.scenario.population.survey_mapping import SurveyMapping
 from townsquare.scenario.times import read_length, read_time, steps_of_times
 from townsquare.settings.config import Injection
@@ -162,7 +163,8 @@ def _accounts(path: Path, document: Mapping[str, Any], names: list[str]) -> tupl
         if document.get("follows") is not None:
             raise DataError(f"{path}, follows", got="follows without accounts", allowed="both, or `graph.kind: file`")
         return None, ()
-    accounts, spare = read_accounts(_table(path, "accounts", document), names)
+    bank = question_bank(accounts_population(_settings(path, document)), path.parent)
+    accounts, spare = read_accounts(_table(path, "accounts", document), names, bank)
     notices = [f"columns of accounts not used: {', '.join(spare)}"] if spare else []
     notices += lookalike_notices("accounts", accounts.personas.ids)
     if document.get("follows") is not None:

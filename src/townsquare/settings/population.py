@@ -30,7 +30,9 @@ class Population(Section):
     resample: bool = setting(False, "draw agents from `file` with replacement, by weight; `margins` do so too")
     bank: Literal["mosaic", "parliamentary"] = setting("mosaic", "bundled question bank: questions, answers, shares")
     bank_file: str | None = setting(None, "YAML of a question bank of your own, in place of `bank`", file="scenario")
-    missing: Literal["keep", "impute"] = setting("keep", "missing answers: keep, or draw by weight when resampling")
+    missing: Literal["keep", "impute"] = setting(
+        "keep", "missing answers and stances when resampling: keep, or draw from respondents who gave one, by weight"
+    )
     margins: dict[str, dict[str, float]] = setting(dict, "target shares: trait label -> answer -> share of people")
     stance: dict[str, StanceStart] = setting(dict, "initial stances by proposition name; `default` for the others")
     confidence_mean: Share = setting(0.5, "mean initial confidence; 0.5 in SimSwarm")

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import json
+import sqlite3
+from contextlib import closing
 from pathlib import Path
 
 import numpy as np
@@ -15,7 +18,7 @@ from townsquare.analysis.catalog import treatment_effects_by_group
 from townsquare.analysis.contract import CachedRun
 from townsquare.analysis.groups import trait_groups
 from townsquare.cli import main
-from townsquare.core.errors import UnknownName
+from townsquare.core.errors import SettingError, UnknownName
 from townsquare.pages.view.library import Snapshot
 from townsquare.pages.view.query_string import Asked
 from townsquare.pages.view.tables import agents_asked_for
@@ -133,6 +136,44 @@ def test_a_second_question_bank(folder: Path) -> None:
     assert all(missing_attributes(bank_text(made, row), made.traits[row], bank) == [] for row in range(50))
     run = ts.simulate(resolve_for("health-rumor@1", sets=["population.bank=parliamentary"], agents=60, steps=2))
     assert "Christian Democrats" in set(run.table("trait_values")["answer"])
+
+
+@pytest.mark.parametrize("named", [{"bank": "parliamentary"}, {"bank_file": "towns.yaml"}])
+def test_accounts_answer_any_question_bank(tmp_path: Path, named: dict[str, str]) -> None:
+    town = tmp_path / "town"
+    town.mkdir()
+    (town / "towns.yaml").write_text(
+        "- {label: party, question: Which party?, sentence: 'I vote {value}.', answers: [{value: Greens, p: 0.5},"
+        " {value: Liberals, p: 0.5}]}\n", encoding="utf-8",
+    )  # fmt: skip
+    accounts = [{"id": f"a{k}", "trait:party": ("Greens", "Liberals", "")[k % 3]} for k in range(12)]
+    scenario = {"posts": [{"text": "one", "veracity": True}], "accounts": accounts, "settings": {"population": named}}
+    (town / "scenario.yaml").write_text(json.dumps(scenario), encoding="utf-8")
+    run = ts.run(town, steps=2, out=tmp_path / "run")
+    answers = run.table("traits").join(run.table("trait_values"), on=["trait", "value"])
+    assert answers.group_by("label", "answer").len().sort("answer").rows() == [
+        ("party", "Greens", 4), ("party", "Liberals", 4),
+    ]  # fmt: skip
+    other = "mosaic" if "bank" in named else "parliamentary"
+    with raises_error(SettingError, where="population.bank", do="under `settings` of the scenario"):
+        ts.simulate(resolve_for(town, sets=[f"population.bank={other}"], steps=1))
+
+
+def test_a_language_model_is_asked_as_somebody_with_the_traits(folder: Path) -> None:
+    settings = {"policy": "llm", "model": "fake", "population.missing": "impute", "time.warm_up_hours": 1}
+    run = ts.run(folder / "town", agents=12, steps=8, settings=settings, out=folder / "model")
+    shots = shots_in(run)
+    assert set(shots) == set(range(12))
+    with closing(sqlite3.connect(folder / "model" / "calls.db")) as calls:
+        asked = [row[0] for row in calls.execute("SELECT request FROM ts_calls")]
+    prompts = {answer: sum(f'I answered \\"{answer}\\"' in request for request in asked) for answer in shots.values()}
+    assert sum(many > 0 for many in prompts.values()) >= 2, prompts
+    assert all('Asked \\"Vaccinated\\"' in request for request in asked)
+    for name in ("model", "out"):
+        pimmur = next(part for part in ts.protocol(folder / name).parts if part.title == "PIMMUR checklist")
+        profile = {row[0]: row for row in pimmur.elements[0].answers[0].blocks[-1].rows}
+        assert int(profile["persons with traits"][1]) == (12 if name == "model" else 300), profile
+        assert "SELECT COUNT" in profile["persons with traits"][-1]
 
 
 def bank_text(made: People, row: int) -> str:

@@ -201,9 +201,9 @@ def test_selected_runs_are_drawn_over_one_another(browser: Any, url: str) -> Non
     visit.page.wait_for_selector("[data-testid=overlay]")
     visit.settle()
     cards = visit.page.locator("[data-testid=overlay] > section")
-    assert cards.count() == 4  # reach, labels, two propositions
-    assert cards.locator("a.csv").count() == 4
-    visit.page.get_by_label("Show").select_option("difference")
+    assert cards.count() == 6  # reach, labels, precision and recall of notes, two propositions
+    assert cards.locator("a.csv").count() == 6
+    visit.page.get_by_label("Show", exact=True).select_option("difference")
     visit.wait("location.hash.includes('show=difference')")
     visit.page.get_by_role("button", name="second run").click()
     visit.wait("location.hash.includes('hide=second+run')")

@@ -79,6 +79,23 @@ def test_margins_hold_within_a_point_and_leave_blanks(folder: Path) -> None:
     assert np.array_equal(filled.traits[kept], made.traits[kept])
 
 
+def test_a_missing_stance_is_drawn_as_the_setting_says(folder: Path) -> None:
+    path = folder / "survey.yaml"
+    path.write_text(
+        MAPPING.replace("  Income: {trait: income, kind: numeric}", "  Safe: {stance: safe, scale: [1, 3]}")
+    )
+    given = ["", "1", "3", "3"]
+    rows = [row.rsplit(",", 2)[0] + f",{given[k % 4]},{20 + k}" for k, row in enumerate(ROWS)]
+    (folder / "answers.csv").write_text("\n".join(["who,w,Party,Shots,Safe,type", *rows]), encoding="utf-8")
+    start = {"safe": {"kind": "constant", "mean": 0.25}}
+    kept, drawn = (people(folder, 4000, stance=start, missing=how).stance[:, 0] for how in ("keep", "impute"))
+    lacks = kept == 0.25
+    assert set(kept[~lacks]) == set(drawn) == {-1.0, 1.0}
+    assert np.array_equal(kept[~lacks], drawn[~lacks])
+    weight = {answer: sum(1 + k % 3 for k in range(40) if given[k % 4] == answer) for answer in ("1", "3")}
+    assert np.mean(drawn[lacks] == 1.0) == pytest.approx(weight["3"] / sum(weight.values()), abs=0.04)
+
+
 def test_stances_start_by_traits_of_ones_own_and_by_missing_answers(folder: Path) -> None:
     shifts = {"vaccinated": {"once to twice": 0.5, "no answer": -0.5}}
     made = people(folder, stance={"safe": {"kind": "constant", "by_trait": shifts}})

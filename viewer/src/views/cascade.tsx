@@ -1,7 +1,7 @@
 // How a post spread: a tree of shares over time or a map of people, played; the same post in two arms side by side.
 import { useEffect, useId, useMemo, useRef, useState, type JSX } from "react";
 import { useAnswer, type Cascade, type Head } from "../api";
-import { count, inDays, moment, percent, plural, words } from "../format";
+import { count, inDays, moment, plain, plural, words } from "../format";
 import { Answered, Choice, isOn, Section, Toggle, Truth, type ViewProperties } from "../parts";
 import { change, link } from "../route";
 import { useColors, type Colors } from "../theme";
@@ -56,7 +56,7 @@ function PostChoice({ of, run }: { of: Cascade; run: string }): JSX.Element {
     <div className="choice">
       <label htmlFor={id}>Post</label>
       <select id={id} className="long" value={of.post} onChange={(event) => (location.hash = link(run, "cascade", Number(event.target.value)) + (location.hash.includes("?") ? `?${location.hash.split("?")[1]}` : ""))}>
-        {!known && <option value={of.post}>post {of.post}</option>}
+        {!known && <option value={of.post}>{of.veracity === "unknown" ? "" : `${of.veracity}: `}{of.content.slice(0, 60) || `post ${of.post}`}</option>}
         {of.listed.map((row) => (
           <option key={row.root} value={row.root}>
             {row.veracity === "unknown" ? "" : `${row.veracity}, `}
@@ -80,24 +80,25 @@ function Quote({ of }: { of: Cascade }): JSX.Element {
 function finding(both: Cascade[], label: (run: string) => string): string {
   const sentences = both.map((of) => {
     const [reach, shares] = [of.seen.agent.length, of.shares.parent.filter((parent) => parent >= 0).length];
-    const { first, last, people } = believers(of, of.last);
-    const believed = people ? `; ${percent(first / people)} of them thought its claim rather true when they first met the claim, ${percent(last / people)} when they last did` : "";
-    return `it reached ${count(reach)} of ${count(of.people)} people through ${plural(shares, "share")}${believed}`;
+    const { first, last, people } = believed(of, of.last);
+    const before = people ? `; the mean of their belief in its claim was ${plain(first)} when they first met it and ${plain(last)} when they last did (0: sure it is false, 1: sure it is true)` : "";
+    return `it reached ${count(reach)} of ${count(of.people)} people through ${plural(shares, "share")}${before}`;
   });
   if (sentences.length < 2) return `${sentences[0]!.replace("it reached", "This post reached")}.`;
   return both.map((of, nth) => `${label(of.run)[0]!.toUpperCase()}${label(of.run).slice(1)}: ${sentences[nth]}.`).join(" ");
 }
 
-// People who thought the claim rather true at their first and at their latest showing up to a step.
-function believers({ beliefs }: Cascade, step: number): { first: number; last: number; people: number } {
+// Mean belief of those who saw the post up to a step: at their first and at their latest showing of its claim by then.
+function believed({ beliefs, seen }: Cascade, step: number): { first: number; last: number; people: number } {
   const [first, last] = [new Map<number, number>(), new Map<number, number>()];
+  const reached = new Set(seen.agent.filter((_, row) => seen.step[row]! <= step));
   beliefs.agent.forEach((agent, row) => {
-    if (beliefs.step[row]! > step) return;
+    if (beliefs.step[row]! > step || !reached.has(agent)) return;
     if (!first.has(agent)) first.set(agent, beliefs.judged[row]!);
     last.set(agent, beliefs.judged[row]!);
   });
-  const many = (of: Map<number, number>): number => [...of.values()].filter((value) => value > 0.5).length;
-  return { first: many(first), last: many(last), people: first.size };
+  const mean = (of: Map<number, number>): number => [...of.values()].reduce((sum, value) => sum + value, 0) / of.size;
+  return { first: mean(first), last: mean(last), people: first.size };
 }
 
 interface PlayedProperties {
@@ -227,14 +228,19 @@ function Drawn({ of, layout, at, span, timed, colors }: DrawnProperties): JSX.El
 function Counts({ of, step }: { of: Cascade; step: number }): JSX.Element {
   const until = (steps: number[]): number => steps.filter((each) => each <= step).length;
   const shares = of.shares.step.filter((each, row) => of.shares.parent[row]! >= 0 && each <= step).length;
-  const { last, people } = useMemo(() => believers(of, step), [of, step]);
-  const acts = of.acts.filter((act) => act.step <= step);
+  const { last, people } = useMemo(() => believed(of, step), [of, step]);
+  const acts = new Map<string, number[]>();
+  for (const act of of.acts) if (act.step <= step) acts.set(act.what, [...(acts.get(act.what) ?? []), act.step]);
   return (
     <p className="facts" data-testid="counts">
       <span>{plural(until(of.seen.step), "person").replace("persons", "people")} reached</span>
       <span>{plural(shares, "share")}</span>
-      {people > 0 && <span>{percent(last / people)} of them think it rather true</span>}
-      {acts.length > 0 && acts.length < 4 ? acts.map((act, nth) => <span key={nth}>{words(act.what)} at step {act.step}</span>) : acts.length > 0 && <span>{plural(acts.length, "act")} of moderation</span>}
+      {people > 0 && <span>mean belief {plain(last)}</span>}
+      {[...acts].map(([what, steps]) => (
+        <span key={what}>
+          {steps.length > 1 ? `${count(steps.length)} × ${words(what)}, first` : words(what)} at {moment(steps[0]!, of.hours, of.last)}
+        </span>
+      ))}
       {!of.acts.length && <span>no act of moderation</span>}
     </p>
   );

@@ -138,7 +138,7 @@ export class Spread {
     for (let nth = 0; nth <= many; nth++) {
       const step = Math.round(first + ((last - first) * nth) / many);
       this.pen.textAlign = nth === 0 ? "left" : nth === many ? "right" : "center";
-      this.pen.fillText(clock(step, hours, end) || `step ${step}`, nth === 0 ? 2 : nth === many ? this.width - 2 : this.x({ x: step, y: 0 }), this.height - 2);
+      this.pen.fillText(clock(step, hours, end) || `step ${step}`, nth === 0 ? 2 : nth === many ? this.width - 2 : this.x({ x: step, y: 0 }), this.height - 5);
     }
   }
 

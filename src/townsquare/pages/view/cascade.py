@@ -46,7 +46,14 @@ def cascade(library: Library, asked: Asked) -> dict[str, Any]:
     number = asked.whole("post", int(listed["root"][0]))
     root = root_of(of, number) if not other else _same_post(library.snapshot(other), number, of)
     roots = posts_of_claim(of, root) if asked.word("claim") else [root]
+    life = of.cached.once(f"cascade {root} of {len(roots)}", lambda: _life(of, root, roots))
+    return life | {"listed": listed.to_dicts(), "arms": _arms(library, of.id)}
+
+
+def _life(of: Snapshot, root: int, roots: list[int]) -> dict[str, Any]:
+    """Return what does not depend on other runs."""
     text = queries.post_texts(of.cached).filter(pl.col("post") == root)
+    seen = _first_seen(of, roots)
     return {
         "run": of.id,
         "post": root,
@@ -57,11 +64,9 @@ def cascade(library: Library, asked: Asked) -> dict[str, Any]:
         "hours": clock_of(of.run).hours,
         "people": int((of.cached.table("agents")["kind"] == AgentKind.PERSON).sum()),
         "shares": columns(_shares(of, roots)),
-        "seen": columns(_first_seen(of, roots)),
-        "beliefs": columns(_beliefs(of.cached, root), _DIGITS),
+        "seen": columns(seen),
+        "beliefs": columns(_beliefs(of.cached, root).join(seen, on="agent", how="semi"), _DIGITS),
         "acts": _acts(of.cached, roots).to_dicts(),
-        "listed": listed.to_dicts(),
-        "arms": _arms(library, of.id),
     }
 
 
@@ -87,7 +92,11 @@ def most_shared(of: Snapshot) -> pl.DataFrame:
     False ones come first. Posts with the same text make the same claim.
     """
     rank = pl.col("veracity").replace_strict({"false": 0, "true": 1}, default=2, return_dtype=pl.Int8)
-    posts = post_queries.post_list(of).sort("shares", "root", descending=[True, False])
+    made = pl.col("kind") == PostKind.SHARE
+    shares = of.cached.table("posts").group_by("root").agg(made.sum().alias("shares"))
+    roots = pl.col("post") == pl.col("root"), pl.col("root_kind") != "comment"
+    posts = queries.post_texts(of.cached).filter(*roots).join(shares, on="root")
+    posts = posts.sort("shares", "root", descending=[True, False])
     counts = pl.col("root").first(), pl.col("shares").sum()
     claims = posts.group_by("content", "veracity", maintain_order=True).agg(*counts)
     order = claims.sort(rank, pl.col("shares"), "root", descending=[False, True, False])
@@ -127,8 +136,8 @@ def _shares(of: Snapshot, roots: list[int]) -> pl.DataFrame:
 
 def _first_seen(of: Snapshot, roots: list[int]) -> pl.DataFrame:
     """Return who saw one of the roots: ``agent``, ``step`` of the first exposure, ``from`` (row of shares)."""
-    rows = of.run.rows_where("exposures", root=roots).filter(pl.col("step") <= of.last_step)
-    first = rows.sort("step", "agent", "rank").unique("agent", keep="first", maintain_order=True)
+    rows = of.cached.lazy("exposures").filter(pl.col("root").is_in(roots)).select("agent", "step", "rank", "post")
+    first = rows.pipe(collected).sort("step", "agent", "rank").unique("agent", keep="first", maintain_order=True)
     row = _shares(of, roots).select("post", pl.int_range(pl.len(), dtype=pl.Int32).alias("from"))
     seen = first.join(row, on="post", how="left", maintain_order="left")
     return seen.select("agent", "step", pl.col("from").fill_null(0))

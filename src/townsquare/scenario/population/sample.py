@@ -250,19 +250,28 @@ def _from_file(
 def _imputed(
     chosen: Personas, personas: Personas, weights: Float, agents: Int64, bank: QuestionBank, draws: StageDraws
 ) -> Personas:
-    """Return people with each missing answer drawn from those who answered, by weight (hot deck); texts say it too."""
-    traits, texts = chosen.traits.copy(), list(chosen.texts)
-    for number, trait in enumerate(bank.traits):
-        lacking = np.flatnonzero(traits[:, number] == NO_ANSWER)
-        donors = np.flatnonzero((personas.traits[:, number] != NO_ANSWER) & (weights > 0))
+    """Return people with each missing answer and stance drawn from those who gave one, by weight (hot deck)."""
+    traits, texts, stance = chosen.traits.copy(), list(chosen.texts), dict(chosen.stance)
+
+    def drawn(label: str, lacks: npt.NDArray[np.bool_], known: npt.NDArray[np.bool_]) -> tuple[Int64, Int64]:
+        """Return rows of those who lack an answer, and of the respondent that gives it to each."""
+        lacking, donors = np.flatnonzero(lacks), np.flatnonzero(known & (weights > 0))
         if not (lacking.size and donors.size):
-            continue
+            return donors[:0], donors[:0]
         ends = np.cumsum(weights[donors])
-        at = np.searchsorted(ends[:-1], ends[-1] * _uniform(f"impute:{trait.label}", agents[lacking], draws), "right")
-        traits[lacking, number] = personas.traits[donors[at], number]
-        for row in lacking.tolist():
+        u = ends[-1] * _uniform(f"impute:{label}", agents[lacking], draws)
+        return lacking, donors[np.searchsorted(ends[:-1], u, "right")]
+
+    for number, trait in enumerate(bank.traits):
+        to, of = drawn(trait.label, traits[:, number] == NO_ANSWER, personas.traits[:, number] != NO_ANSWER)
+        traits[to, number] = personas.traits[of, number]
+        for row in to.tolist():
             texts[row] = f"{texts[row]} {bank.sentence(number, int(traits[row, number]))}".strip()
-    return replace(chosen, traits=traits, texts=tuple(texts))
+    for name, measured in personas.stance.items():
+        to, of = drawn(f"stance:{name}", np.isnan(stance[name]), ~np.isnan(measured))
+        stance[name] = stance[name].copy()
+        stance[name][to] = measured[of]
+    return replace(chosen, traits=traits, texts=tuple(texts), stance=stance)
 
 
 @lru_cache(maxsize=2)
