@@ -7,7 +7,7 @@ import math
 import polars as pl
 
 from townsquare.analysis.beliefs import belief_change, belief_course, statements
-from townsquare.analysis.causes.claims import claim_courses, holds_claims, truth_of_claims
+from townsquare.analysis.causes.claims import claim_courses, holds_claims
 from townsquare.analysis.causes.contributions import changes, contributions
 from townsquare.analysis.clock import clock_of
 from townsquare.analysis.contract import Reads, columns, once_a_run, setting
@@ -18,11 +18,8 @@ from townsquare.analysis.posts import measured_roots, roots
 from townsquare.analysis.reach import exposure_counts
 from townsquare.core.enums import AgentKind
 from townsquare.core.frames import collected
-from townsquare.core.words import printable
 
 _AGES = "age of the post (steps)"
-CLAIMS_DRAWN = 2
-"""Claims of each truth with a course of their own."""
 COURSES = columns("course:str title:str unit:str over:str at value")
 
 
@@ -38,8 +35,8 @@ def courses(run: Reads) -> pl.DataFrame:
         newly reached by posts that lived to that age (of all injected posts where none is false); ``share_labeled``:
         proportion of the exposures to these posts in a step that carried a label; ``note_precision`` and
         ``note_recall`` so far (:func:`townsquare.analysis.notes.note_course`), of a run with notes;
-        ``believe.false`` and ``believe.true``: share of those who met one of these claims in a period who would call
-        it true, and ``believe.<claim>`` for the first two claims of each (row of texts), under a rule that holds it;
+        ``believe.false`` and ``believe.true``: share of those who met such claims in a period (a day) who would call
+        them true, under a rule that holds it;
         ``stance.<proposition>``: mean stance after a step, less that at the start.
     """
     every, clock = pl.concat([_reach_and_labels(run), _notes(run), _claims(run), _stances(run)]), clock_of(run)
@@ -90,25 +87,15 @@ def _notes(run: Reads) -> pl.DataFrame:
 
 
 def _claims(run: Reads) -> pl.DataFrame:
-    """Return who believes claims: all false and all true ones, and the first of each, the same in all arms."""
-    parts = [pl.DataFrame(schema=COURSES)]
+    """Return who believes false and true claims. Seeds draw posts of their own, so that no single claim has a band."""
     every = claim_courses(run) if holds_claims(run) else pl.DataFrame()
     believe = ((pl.col("believe") * pl.col("people")).sum() / pl.col("people").sum()).alias("value")
-    for truth in ("false", "true") if every.height else ():
-        of_truth = every.filter(truth=truth)
-        first = truth_of_claims(run).filter(truth=truth)["claim"].head(CLAIMS_DRAWN)
-        titled = [(truth, f"Who believes {truth} claims, of those who meet one", of_truth)]
-        for claim in first.to_list():
-            of_claim = of_truth.filter(claim=claim)
-            if of_claim.height:
-                text = printable(of_claim["text"][0], 80)
-                titled.append((str(claim), f"Who believes this claim: “{text}” ({truth})", of_claim))
-        parts += [
-            _named(rows.group_by(at="step").agg(believe).sort("at"), f"believe.{name}", title, "share", "step")
-            for name, title, rows in titled
-            if rows.height
-        ]
-    return pl.concat(parts)
+    parts = [
+        _named(every.filter(truth=truth).group_by(at="step").agg(believe).sort("at"), f"believe.{truth}",
+               f"Who believes {truth} claims, of those who met one in the period", "share", "step")
+        for truth in (("false", "true") if every.height else ())
+    ]  # fmt: skip
+    return pl.concat([pl.DataFrame(schema=COURSES), *parts])
 
 
 def _stances(run: Reads) -> pl.DataFrame:

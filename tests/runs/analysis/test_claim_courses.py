@@ -12,6 +12,7 @@ import pytest
 import townsquare as ts
 from raised_errors import raises_error
 from townsquare.analysis.causes.claims import PARTS, belief_parts, claim_attribution, claim_courses, claims_of
+from townsquare.analysis.courses import courses
 from townsquare.cli import main
 from townsquare.core.errors import SettingError
 from townsquare.pages.report.claims import claim_section
@@ -36,15 +37,26 @@ def test_belief_in_a_claim_day_by_day(run: ts.Run) -> None:
     shares: dict[tuple[int, int], list[float]] = {}
     for (claim, day, _), (_, judged) in last.items():
         shares.setdefault((claim, day), []).append(1 / (1 + math.exp(-judged)))
-    courses = claim_courses(run)
-    assert courses.height == len(shares) > 0
-    for row in courses.iter_rows(named=True):
+    measured = claim_courses(run)
+    assert measured.height == len(shares) > 0
+    for row in measured.iter_rows(named=True):
         people = shares[row["claim"], row["step"]]
         assert (row["people"], row["believe"]) == (len(people), pytest.approx(sum(people) / len(people)))
         assert 0 <= row["labeled"] <= 1
         assert row["people_in_all"] >= row["people"]
-    met = courses["people_in_all"].to_list()
+    met = measured["people_in_all"].to_list()
     assert met == sorted(met, reverse=True)
+
+
+def test_comparisons_draw_who_believes_false_and_true_claims(run: ts.Run) -> None:
+    claims, drawn = claim_courses(run), courses(run)
+    for truth in ("false", "true"):
+        course, periods = drawn.filter(course=f"believe.{truth}"), claims.filter(truth=truth)
+        assert course["unit"].unique().to_list() == ["share"]
+        assert course["at"].to_list() == sorted(set(periods["step"]))  # in hours: the run is short
+        for hour, value in course.select("at", "value").iter_rows():
+            rows = periods.filter(pl.col("step") == round(hour))
+            assert value == pytest.approx((rows["believe"] * rows["people"]).sum() / rows["people"].sum())
 
 
 def test_the_report_says_who_believes_false_claims(run: ts.Run, tmp_path: Path) -> None:
