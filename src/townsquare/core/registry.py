@@ -123,14 +123,9 @@ def add_installed() -> None:
 
 
 def check_known(
-    where: str,
-    name: str,
-    known: Collection[str],
-    kind: type[TownsquareError] = UnknownName,
-    nothing: str = "none",
-    do: str = "",
+    where: str, name: str, known: Collection[str], kind: type[TownsquareError] = UnknownName, nothing: str = "none"
 ) -> None:
-    """Refuse a name that is not known; ``nothing`` is what is allowed where no name is, ``do`` helps if none is near.
+    """Refuse a name that is not known; ``nothing`` is what is allowed where no name is.
 
     Raises
     ------
@@ -138,7 +133,7 @@ def check_known(
         Of ``kind``, with the names that there are and the nearest of them.
     """
     if name not in known:
-        raise kind(where, got=repr(name), allowed=", ".join(known) or nothing, do=did_you_mean(name, known) or do)
+        raise kind(where, got=repr(name), allowed=", ".join(known) or nothing, do=did_you_mean(name, known))
 
 
 def did_you_mean(got: str, allowed: object) -> str:

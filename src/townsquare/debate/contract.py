@@ -18,7 +18,8 @@ from townsquare.beliefs.evidence.near import Vectors
 from townsquare.core.array_types import Float
 from townsquare.core.draws import U64, Draws, Stage, uniform_oracle
 from townsquare.core.enums import HoldingChange, Origin
-from townsquare.models.contract import AskingMember
+from townsquare.models.contract import Asker
+from townsquare.settings.base import FamilyMember
 
 
 class Claim(NamedTuple):
@@ -147,7 +148,27 @@ class DebateContext:
 
 
 @dataclass(frozen=True, slots=True)
-class Speaker(AskingMember):
+class DebateMember(FamilyMember):
+    """What the members of all three families have.
+
+    Attributes
+    ----------
+    name : str
+        As in the registry.
+    params : type of MemberParams
+        Its settings, in its own file.
+    bind : callable, optional
+        ``bind(asker)`` gives the same member with a language model to ask; it works only then.
+    asks : callable, optional
+        ``asks(params)``: whether it asks one under these settings; always, where ``bind`` is there and this is not.
+    """
+
+    bind: Callable[[Asker], Any] | None = field(default=None, kw_only=True)
+    asks: Callable[[Any], bool] | None = field(default=None, kw_only=True)
+
+
+@dataclass(frozen=True, slots=True)
+class Speaker(DebateMember):
     """A member of the family ``speaker``.
 
     Attributes
@@ -245,7 +266,7 @@ class Side(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Debater(AskingMember):
+class Debater(DebateMember):
     """A member of the family ``debater``.
 
     Attributes
@@ -262,7 +283,7 @@ class Debater(AskingMember):
 
 
 @dataclass(frozen=True, slots=True)
-class StanceJudge(AskingMember):
+class StanceJudge(DebateMember):
     """A member of the family ``stance_judge``: reads one stance from one text, and sees nothing else of a debate.
 
     Attributes

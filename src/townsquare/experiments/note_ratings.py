@@ -14,7 +14,6 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 
-from townsquare.analysis.statistics import correlation
 from townsquare.core.array_types import Bool, Float, Int32
 from townsquare.core.enums import NoteStatus
 from townsquare.core.errors import DataError
@@ -223,7 +222,7 @@ def _reasons(table: pl.DataFrame) -> Bool:
 
 def _correlation(ours: Float, theirs: Float) -> float:
     known = ~np.isnan(ours) & ~np.isnan(theirs)
-    return correlation(ours[known], theirs[known])
+    return float(np.corrcoef(ours[known], theirs[known])[0, 1])
 
 
 def _difference(ours: Float, theirs: Float) -> float:

@@ -12,7 +12,8 @@ from functools import cache
 from importlib.resources import files as package_files
 from typing import Any
 
-from townsquare.core.registry import check_known
+from townsquare.core.errors import UnknownName
+from townsquare.core.registry import did_you_mean
 
 NOTHING = "(nothing)"
 
@@ -34,7 +35,8 @@ def template(name: str) -> string.Template:
         With the nearest name there is.
     """
     known = templates()
-    check_known("prompt", name, known)
+    if name not in known:
+        raise UnknownName("prompt", got=repr(name), allowed=", ".join(known), do=did_you_mean(name, known))
     return known[name]
 
 
