@@ -88,6 +88,8 @@ def test_all_posts_of_a_claim(folder: Path, url: str) -> None:
     texts = run.table("posts").filter(pl.col("post").is_in(roots))["text"]
     assert len(roots) == made["posts"]
     assert texts.n_unique() == 1
+    table = pl.read_csv(ask(url, "/csv/cascade", run=name, post=made["post"], claim=1)[1])
+    assert table["agent"].to_list() == made["seen"]["agent"]
 
 
 @pytest.mark.parametrize(("width", "scheme"), [(1280, "light"), (400, "dark")])

@@ -38,7 +38,7 @@ export function Cascades({ head, route, fresh, id }: ViewProperties & { id: numb
             </div>
             {other && both.length < 2 && !second.wrong && <p className="loading">Reading the other arm…</p>}
             {second.wrong && other && <p className="warn">{second.wrong.where}: {second.wrong.got}</p>}
-            <Section title="How it spread" wide csv={{ name: "cascade", query: { run: head.id, post: first.post } }} note={<Quote of={first} />}>
+            <Section title="How it spread" wide csv={{ name: "cascade", query: { run: head.id, post: first.post, claim } }} note={<Quote of={first} />}>
               <p className="finding" data-testid="finding">{finding(both, label)}</p>
               <Played both={both} head={head} label={label} show={route.query.get("show") ?? ""} asked={route.query.get("step")} />
             </Section>

@@ -45,7 +45,7 @@ def cascade(library: Library, asked: Asked) -> dict[str, Any]:
         raise SettingError("post", got=f"a run without posts: {of.id}", allowed="a run in which somebody wrote")
     number = asked.whole("post", int(listed["root"][0]))
     root = root_of(of, number) if not other else _same_post(library.snapshot(other), number, of)
-    roots = posts_of_claim(of, root) if asked.word("claim") else [root]
+    roots = _counted(of, root, asked)
     life = of.cached.once(f"cascade {root} of {len(roots)}", lambda: _life(of, root, roots))
     return life | {"listed": listed.to_dicts(), "arms": _arms(library, of.id)}
 
@@ -65,20 +65,29 @@ def _life(of: Snapshot, root: int, roots: list[int]) -> dict[str, Any]:
         "people": int((of.cached.table("agents")["kind"] == AgentKind.PERSON).sum()),
         "shares": columns(_shares(of, roots)),
         "seen": columns(seen),
-        "beliefs": columns(_beliefs(of.cached, root).join(seen, on="agent", how="semi"), _DIGITS),
+        "beliefs": columns(_beliefs(of.cached, root).filter(pl.col("agent").is_in(seen["agent"].implode())), _DIGITS),
         "acts": _acts(of.cached, roots).to_dicts(),
     }
 
 
-def cascade_table(of: Snapshot, root: int) -> pl.DataFrame:
-    """Return everybody who saw a post: ``agent``, ``who``, ``step`` of the first exposure, ``by`` (the agent whose post
-    or share was shown), ``shared`` (step, or null), and belief in its claim at the first and the last showing.
+def _counted(of: Snapshot, root: int, asked: Asked) -> list[int]:
+    """Return the posts that count: one, or with ``claim`` all that make the same claim."""
+    return posts_of_claim(of, root) if asked.word("claim") else [root]
+
+
+def cascade_table(of: Snapshot, asked: Asked) -> pl.DataFrame:
+    """Return everybody who saw a post, or with ``claim`` one of all that make the same claim.
+
+    Columns are ``agent``, ``who``, ``step`` of the first exposure, ``by`` (the agent whose post or share was shown),
+    ``shared`` (step, or null), and belief in the claim at the first and the last showing (0 to 1).
     """
-    shares = _shares(of, [root])
+    root = root_of(of, asked.whole("post"))
+    roots = _counted(of, root, asked)
+    shares = _shares(of, roots)
     by = shares.select(pl.int_range(pl.len(), dtype=pl.Int32).alias("from"), pl.col("agent").alias("by"))
     passed_on = shares.filter(pl.col("parent") >= 0).unique("agent", keep="first")
     shared = passed_on.select("agent", pl.col("step").alias("shared"))
-    seen = _first_seen(of, [root]).join(by, on="from", how="left", maintain_order="left")
+    seen = _first_seen(of, roots).join(by, on="from", how="left", maintain_order="left")
     ends = [pl.col("judged").first().alias("belief_first"), pl.col("judged").last().alias("belief_last")]
     beliefs = _beliefs(of.cached, root).group_by("agent").agg(ends)
     for part in (queries.agent_names(of.cached).select("agent", "who"), shared, beliefs):

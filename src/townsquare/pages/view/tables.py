@@ -154,7 +154,7 @@ TABLES: Mapping[str, TableOf] = {
     "why": asks(agents.cause_table, "agent", "step", "proposition"),
     "claims": asks(agents.claim_table, "agent"),
     "records": asks(_records, "agent", "step", "proposition"),
-    "cascade": asks(cascade.cascade_table, "root"),
+    "cascade": cascade.cascade_table,
     "thread": asks(_of_record(post_queries.thread_of), "root"),
     "notes": asks(_of_record(post_queries.notes_of), "root"),
     "plane": asks(notes.plane, "step"),
