@@ -10,6 +10,7 @@ import pytest
 from browser_pages import browser
 from llama_server import real_server
 from skips import pytest_sessionfinish
+from townsquare.core import registry
 from townsquare.core.threads import threads_for
 
 __all__ = ["browser", "pytest_sessionfinish"]
@@ -39,3 +40,12 @@ def _one_thread() -> Iterator[None]:
     """Tests are small, and several run side by side: waking a second thread takes longer than their kernels."""
     with threads_for(0):
         yield
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _members_of_a_module() -> Iterator[None]:
+    """Members that the tests of a file register leave with it: no other test meets them, nor the page of settings."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(registry, "_FAMILIES", {family: {**members} for family, members in registry._FAMILIES.items()})
+        yield
+    registry.add_installed.cache_clear()

@@ -49,7 +49,6 @@ def glancing(monkeypatch: pytest.MonkeyPatch) -> None:
     module = ModuleType("glancing_policy")
     module.POLICY = GLANCING  # type: ignore[attr-defined]
     monkeypatch.setitem(sys.modules, "glancing_policy", module)
-    monkeypatch.setitem(registry._FAMILIES, "policy", {**registry._FAMILIES["policy"]})
     registry.register("policy", "glancing", "glancing_policy:POLICY")
 
 

@@ -57,7 +57,6 @@ def test_vader_scores_what_agents_write_and_leaves_what_is_given() -> None:
 
 
 def test_a_text_without_a_stance_is_no_exposure(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(registry._FAMILIES, "stance", {**registry._FAMILIES["stance"]})
     registry.register("stance", "by_length", f"{__name__}:SCORER")
     monkeypatch.setitem(sys.modules, __name__, SimpleNamespace(SCORER=SCORER))
     found = stances(run_of(settings_of(beliefs={"stance_scorer": "by_length"})))

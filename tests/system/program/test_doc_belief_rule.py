@@ -48,11 +48,8 @@ def package(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def rule(package: Path) -> Iterator[BeliefRule]:
-    families = {**registry._FAMILIES["beliefs"]}
     with pytest.MonkeyPatch.context() as patch:
         patch.syspath_prepend(package)
-        # A copy, so that no other test meets a rule whose file is gone.
-        patch.setitem(registry._FAMILIES, "beliefs", families)
         registry.add_installed.cache_clear()
         yield registry.get("beliefs", "followed")
     registry.add_installed.cache_clear()

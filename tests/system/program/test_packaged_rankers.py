@@ -53,12 +53,10 @@ def package(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     (info / "METADATA").write_text("Metadata-Version: 2.1\nName: bridges\nVersion: 1.0\n")
     points = "\n".join(f"ranker.{name} = {name}_ranker:RANKER" for name in NAMES)
     (info / "entry_points.txt").write_text(f"[{registry.ENTRY_POINTS}]\n{points}\n")
-    known = {**registry._FAMILIES["ranker"]}
     with pytest.MonkeyPatch.context() as patch:
         patch.syspath_prepend(folder)
         registry.add_installed.cache_clear()
         yield folder
-        registry._FAMILIES["ranker"] = known
         for name in NAMES:
             sys.modules.pop(f"{name}_ranker", None)
     importlib.invalidate_caches()

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 from collections import Counter
-from copy import deepcopy
 from pathlib import Path
 from typing import Any
 
@@ -84,7 +83,6 @@ MODEL = ModelMember("echo", lambda rest, model: ("echo",), lambda rest, model, s
 def test_a_member_of_your_own_is_a_file_and_a_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "echo_model.py").write_text(ECHO, encoding="utf-8")
     monkeypatch.syspath_prepend(tmp_path)
-    monkeypatch.setattr(registry, "_FAMILIES", deepcopy(registry._FAMILIES))
     registry.register("model", "echo", "echo_model:MODEL")
     check_model(opened("echo"), is_function=True)
     with client("echo") as through:
