@@ -18,7 +18,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from townsquare.beliefs.evidence.linear import fit_ridge, predict, quantize
+from townsquare.beliefs.evidence.linear import fit_ridge, predict
 from townsquare.beliefs.evidence.ngrams import PLACES, Rows
 from townsquare.beliefs.evidence.passages import continuation_features
 from townsquare.beliefs.evidence.polarity import GENERAL_PENALTY, fit_bank, prior
@@ -137,6 +137,12 @@ def fit_polarity(data: Data) -> tuple[dict[str, object], npt.NDArray[np.int8]]:
         "topics": topics,
     }
     return about, slope
+
+
+def quantize(slope: npt.NDArray[np.float64]) -> tuple[npt.NDArray[np.int8], float]:
+    """Return weights as signed bytes and the size of one unit."""
+    unit = float(np.abs(slope).max()) / 127 or 1.0
+    return np.rint(slope / unit).astype(np.int8), unit
 
 
 def fit_strength(data: Data) -> tuple[dict[str, object], npt.NDArray[np.int8]]:

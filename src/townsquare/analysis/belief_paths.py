@@ -7,9 +7,8 @@ import polars as pl
 from townsquare.analysis.beliefs import first_stances, names, person_beliefs
 from townsquare.analysis.contract import Reads, int_sum, row_count
 from townsquare.analysis.posts import VERACITIES, roots
-from townsquare.core.errors import UnknownName
 from townsquare.core.frames import ORDERED, collected
-from townsquare.core.registry import did_you_mean
+from townsquare.core.registry import check_known
 
 MOVED = 0.1
 """A stance further than this from its start counts as moved."""
@@ -108,9 +107,8 @@ def persistence(run: Reads, veracity: str | None = None) -> pl.DataFrame:
     UnknownName
         There is no such class.
     """
-    if veracity is not None and veracity not in VERACITIES:
-        hint = did_you_mean(veracity, list(VERACITIES))
-        raise UnknownName("veracity", got=repr(veracity), allowed=", ".join(VERACITIES), do=hint)
+    if veracity is not None:
+        check_known("veracity", veracity, VERACITIES)
     counted = roots(run) if veracity is None else roots(run).filter(pl.col("veracity") == veracity)
     speaks = run.table("post_stances").join(counted.select(pl.col("root").alias("post")), on="post")
     about = speaks.lazy().select(pl.col("post").alias("root"), "proposition")

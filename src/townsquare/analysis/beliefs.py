@@ -18,9 +18,8 @@ from townsquare.analysis.contract import Reads, once_a_run, row_count, setting
 from townsquare.analysis.polarization import bimodality, pair_variance
 from townsquare.core.draws import Draws, Stage
 from townsquare.core.enums import AgentKind, PostKind, Veracity
-from townsquare.core.errors import UnknownName
 from townsquare.core.frames import ORDERED, collected
-from townsquare.core.registry import did_you_mean
+from townsquare.core.registry import check_known
 from townsquare.settings.config import Answers
 
 BINS = 20
@@ -60,9 +59,7 @@ def of_proposition(run: Reads, frame: pl.DataFrame, name: str | None) -> pl.Data
     if name is None:
         return frame
     known = dict(names(run).select("name", "proposition").rows())
-    if name not in known:
-        hint = did_you_mean(name, list(known))
-        raise UnknownName("proposition", got=repr(name), allowed=", ".join(known) or "none", do=hint)
+    check_known("proposition", name, known)
     return frame.filter(pl.col("proposition") == known[name])
 
 

@@ -24,7 +24,7 @@ from townsquare.core.enums import AgentKind
 from townsquare.core.errors import SettingError
 from townsquare.core.extras import library
 from townsquare.core.frames import as_words, collected
-from townsquare.core.registry import did_you_mean
+from townsquare.core.registry import check_known
 from townsquare.core.spreadsheets import as_cells
 
 MOST_NULL_FOLLOWS = 500_000
@@ -256,8 +256,7 @@ def write_graph(graph: GraphAt, path: Path, format: str, *, safe_cells: bool = F
     SettingError
         For another format.
     """
-    if format not in FORMATS:
-        raise SettingError("--to", got=repr(format), allowed=", ".join(FORMATS), do=did_you_mean(format, FORMATS))
+    check_known("--to", format, FORMATS, SettingError)
     if format == "csv":
         nodes_path = path.with_name(f"{path.stem}-nodes{path.suffix}")
         as_cells(graph.follows, safe=safe_cells).write_csv(path)

@@ -95,9 +95,7 @@ def _likeness(graph: Any, attributes: dict[str, np.ndarray]) -> dict[tuple[str, 
         if not known.all():
             near, far = near[known], far[known]
         if values.dtype.kind == "f":
-            spread = near.size > 1 and np.ptp(near) > 0 and np.ptp(far) > 0
-            correlation = float(np.corrcoef(near, far)[0, 1]) if spread else math.nan
-            values_of[name, "assortativity"] = (correlation, near.size)
+            values_of[name, "assortativity"] = (statistics.correlation(near, far), near.size)
             continue
         same, assortativity = equal_ends(near, far)
         values_of[name, "same"] = (same, near.size)

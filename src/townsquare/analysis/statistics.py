@@ -115,6 +115,16 @@ def with_corrected(frame: pl.DataFrame, p: str = "p", by: Sequence[str] = ()) ->
     return frame.with_columns(pl.Series(f"{p}_corrected", values, dtype=pl.Float64))
 
 
+def correlation(first: npt.ArrayLike, second: npt.ArrayLike) -> float:
+    """Return Pearson's r; NaN below two pairs, or where one side does not vary.
+
+    >>> correlation([1.0, 2.0, 3.0], [2.0, 4.0, 6.0])
+    1.0
+    """
+    a, b = np.asarray(first, np.float64), np.asarray(second, np.float64)
+    return float(np.corrcoef(a, b)[0, 1]) if a.size > 1 and np.ptp(a) > 0 and np.ptp(b) > 0 else math.nan
+
+
 def gini(values: npt.ArrayLike) -> float:
     """Return gini coefficient of amounts of at least 0: 0 all equal, 1 − 1/n all with one of n. NaN where all are 0.
 

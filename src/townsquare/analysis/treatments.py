@@ -32,9 +32,9 @@ from townsquare.analysis.statistics import difference, tidy
 from townsquare.core.actions import ActionKind
 from townsquare.core.array_types import Float
 from townsquare.core.enums import AgentKind
-from townsquare.core.errors import SettingError, UnknownName
+from townsquare.core.errors import SettingError
 from townsquare.core.frames import ORDERED, collected
-from townsquare.core.registry import did_you_mean
+from townsquare.core.registry import check_known
 
 DRAWS = 499
 """Re-randomized assignments for a p value; the smallest it can be is 1 / (draws + 1)."""
@@ -103,9 +103,7 @@ def _number(listed: list[Any], treatment: str | int) -> int:
             allowed = f"0 to {len(listed) - 1}" if listed else "none: this run has no treatments"
             raise SettingError("treatment", got=str(treatment), allowed=allowed)
         return treatment
-    if treatment not in called:
-        hint = did_you_mean(treatment, called)
-        raise UnknownName("treatment", got=repr(treatment), allowed=", ".join(called) or "none", do=hint)
+    check_known("treatment", treatment, called)
     return called.index(treatment)
 
 

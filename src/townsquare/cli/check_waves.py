@@ -32,8 +32,7 @@ def waves(
     asked = waves_of(run, settings_of(run, str(folder)))
     checked = check_waves(run, asked)
     if out is not None:
-        with options.writing(out, replace=replace):
-            out.write_text(trajectories_csv(run, asked), encoding="utf-8")
+        options.write(out, trajectories_csv(run, asked), replace=replace)
     if as_json:
         return show_json({"waves": [asdict(check) for check in checked], "trajectories": str(out) if out else None})
     signed = known(digits(3, sign=True))

@@ -114,8 +114,7 @@ def _fit(people: Trajectories, wanted: list[FitOptions], written: Written, on: s
         if (folder := folders[study.options.rule]) is not None:
             write_study(study, folder, figures=written.figures)
     if profiles is not None:
-        with options.writing(profiles, replace=replace):
-            profiles.write_text(profiles_csv(fitted[0], written.kind), encoding="utf-8")
+        options.write(profiles, profiles_csv(fitted[0], written.kind), replace=replace)
     if as_json:
         whole = plain(fitted[0]) if len(fitted) == 1 else {"fits": [plain(study) for study in fitted]}
         return show_json({"event": "result", "out": str(out) if out else None, **whole})

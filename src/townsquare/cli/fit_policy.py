@@ -63,9 +63,7 @@ def fit_policy(
     settings = as_settings(fitted.fit, labels)
     head = f"# townsquare fit-policy: {fitted.n} people, {fitted.posts} posts, penalty {fitted.fit.penalty:g}\n"
     text = head + yaml.safe_dump(settings, sort_keys=False)
-    if out is not None:
-        with options.writing(out, replace=replace):
-            out.write_text(text, encoding="utf-8")
+    options.write(out, text, replace=replace)
     if as_json:
         return show_json(_plain(fitted, labels, settings))
     _show(fitted, labels)

@@ -10,8 +10,8 @@ from cyclopts import Parameter
 
 from townsquare.cli import options
 from townsquare.cli.console import answer, complain, safe, show
-from townsquare.core.errors import DataError, SettingError
-from townsquare.core.files import bundled_folder
+from townsquare.core.errors import SettingError
+from townsquare.core.files import bundled_folder, writing
 
 if TYPE_CHECKING:
     from townsquare.scenario.starting import Start
@@ -149,19 +149,14 @@ def write_starter(folder: Path) -> list[Path]:
     Raises
     ------
     SettingError
-        One of the files already exists; nothing is written.
-    DataError
-        The file system refuses.
+        One of the files already exists, and nothing is written; or the file system refuses.
     """
     targets = [folder / name for name in FILES]
     for path in targets:
         if path.exists():
             raise SettingError(str(path), got="a file that already exists", do="name another folder")
-    try:
+    with writing(folder):
         folder.mkdir(parents=True, exist_ok=True)
         for path in targets:
             path.write_bytes((bundled_folder() / "starter" / path.name).read_bytes())
-    except OSError as error:
-        reason = error.strerror or "an error of the file system"
-        raise DataError(str(folder), got=reason, allowed="a folder that can be written to") from None
     return targets

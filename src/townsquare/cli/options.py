@@ -152,15 +152,20 @@ def words_of(lists: Sequence[str] | None) -> list[str]:
 @contextmanager
 def writing(path: Path, *, replace: bool) -> Iterator[None]:
     """Guard the writing of a file: refuse an existing one unless ``replace``, and explain errors."""
+    from townsquare.core import files
     from townsquare.core.errors import SettingError
 
     if path.exists() and not replace:
         raise SettingError(str(path), got="a file that already exists", do="use --replace to overwrite it")
-    try:
+    with files.writing(path, "file"):
         yield
-    except OSError as error:
-        reason = error.strerror or "an error of the file system"
-        raise SettingError(str(path), got=reason, allowed="a file that can be written") from None
+
+
+def write(path: Path | None, text: str, *, replace: bool) -> None:
+    """Write a text file, if one is asked for; see :func:`writing`."""
+    if path is not None:
+        with writing(path, replace=replace):
+            path.write_text(text, encoding="utf-8")
 
 
 def varied(texts: Sequence[str], option: str = "--vary") -> dict[str, list[Any]]:

@@ -21,6 +21,7 @@ from typing import Any
 import numba as nb
 import numpy as np
 import numpy.typing as npt
+from scipy.special import ndtri
 
 U64 = np.uint64
 _GOLDEN = U64(0x9E3779B97F4A7C15)
@@ -28,6 +29,7 @@ _MIX1 = U64(0xBF58476D1CE4E5B9)
 _MIX2 = U64(0x94D049BB133111EB)
 _MASK = (1 << 64) - 1
 _SCALE = 1.0 / 9007199254740992.0  # 2**-53
+LEAST = 2.0**-54  # half a unit of the draws: a draw of 0 would be an infinite normal
 
 
 class Stage(IntEnum):
@@ -169,6 +171,13 @@ class StageDraws:
         True
         """
         return (self.bits(purpose, agents, keys, lasting=lasting) >> U64(11)).astype(np.float64) * _SCALE
+
+    def normal(
+        self, purpose: str, agents: npt.ArrayLike, keys: npt.ArrayLike = 0, *, lasting: bool = False
+    ) -> npt.NDArray[np.float64]:
+        """Return standard normal float64 for each (agent, key), shape (n,), by inverse of the distribution function."""
+        u = self.uniform(purpose, agents, keys, lasting=lasting)
+        return np.asarray(ndtri(np.maximum(u, LEAST)))
 
     def integers(
         self, purpose: str, agents: npt.ArrayLike, keys: npt.ArrayLike, high: npt.ArrayLike, *, lasting: bool = False

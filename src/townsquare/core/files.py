@@ -11,11 +11,12 @@ import csv
 import hashlib
 import os
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from importlib import resources
 from pathlib import Path
 
-from townsquare.core.errors import DataError, RecordError, TownsquareError
+from townsquare.core.errors import DataError, RecordError, SettingError, TownsquareError
 from townsquare.core.private_files import make_file, make_folder
 
 NAMED = "named-by-settings"
@@ -83,9 +84,28 @@ def _holds(question: Callable[[], bool]) -> bool:
         return False
 
 
+@contextmanager
+def writing(path: Path, what: str = "folder") -> Iterator[None]:
+    """Explain an error of the file system inside as one of ``path``, a ``what`` that cannot be written.
+
+    Raises
+    ------
+    SettingError
+        In place of ``OSError``.
+    """
+    try:
+        yield
+    except OSError as error:
+        raise SettingError(str(path), got=_reason(error), allowed=f"a {what} that can be written") from None
+
+
+def _reason(error: OSError) -> str:
+    return error.strerror or "an error of the file system"
+
+
 def unreadable(path: Path, error: OSError, kind: type[TownsquareError] = DataError) -> TownsquareError:
     """Return what to raise where the file system gives no file."""
-    return kind(str(path), got=error.strerror or "an error of the file system", allowed="a readable file")
+    return kind(str(path), got=_reason(error), allowed="a readable file")
 
 
 def read_text(path: Path, limit: int = MAX_BYTES, kind: type[TownsquareError] = DataError) -> str:

@@ -123,9 +123,14 @@ def add_installed() -> None:
 
 
 def check_known(
-    where: str, name: str, known: Collection[str], kind: type[TownsquareError] = UnknownName, nothing: str = "none"
+    where: str,
+    name: str,
+    known: Collection[str],
+    kind: type[TownsquareError] = UnknownName,
+    nothing: str = "none",
+    do: str = "",
 ) -> None:
-    """Refuse a name that is not known; ``nothing`` is what is allowed where no name is.
+    """Refuse a name that is not known; ``nothing`` is what is allowed where no name is, ``do`` helps if none is near.
 
     Raises
     ------
@@ -133,7 +138,7 @@ def check_known(
         Of ``kind``, with the names that there are and the nearest of them.
     """
     if name not in known:
-        raise kind(where, got=repr(name), allowed=", ".join(known) or nothing, do=did_you_mean(name, known))
+        raise kind(where, got=repr(name), allowed=", ".join(known) or nothing, do=did_you_mean(name, known) or do)
 
 
 def did_you_mean(got: str, allowed: object) -> str:

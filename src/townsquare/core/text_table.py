@@ -93,8 +93,13 @@ def _thinned(frame: Any) -> tuple[Any, str]:
 
 def as_csv(shown: Table) -> str:
     """Write a table as CSV, with cells as they are shown."""
+    return csv_text([shown.head, *shown.rows])
+
+
+def csv_text(rows: Iterable[Iterable[object]]) -> str:
+    """Return rows as CSV with line ends ``\\n``."""
     text = io.StringIO(newline="")
-    csv.writer(text, lineterminator="\n").writerows([shown.head, *shown.rows])
+    csv.writer(text, lineterminator="\n").writerows(rows)
     return text.getvalue()
 
 

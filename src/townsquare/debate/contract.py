@@ -18,8 +18,7 @@ from townsquare.beliefs.evidence.near import Vectors
 from townsquare.core.array_types import Float
 from townsquare.core.draws import U64, Draws, Stage, uniform_oracle
 from townsquare.core.enums import HoldingChange, Origin
-from townsquare.models.contract import Asker
-from townsquare.settings.base import FamilyMember
+from townsquare.models.contract import AskingMember
 
 
 class Claim(NamedTuple):
@@ -148,27 +147,7 @@ class DebateContext:
 
 
 @dataclass(frozen=True, slots=True)
-class DebateMember(FamilyMember):
-    """What the members of all three families have.
-
-    Attributes
-    ----------
-    name : str
-        As in the registry.
-    params : type of MemberParams
-        Its settings, in its own file.
-    bind : callable, optional
-        ``bind(asker)`` gives the same member with a language model to ask; it works only then.
-    asks : callable, optional
-        ``asks(params)``: whether it asks one under these settings; always, where ``bind`` is there and this is not.
-    """
-
-    bind: Callable[[Asker], Any] | None = field(default=None, kw_only=True)
-    asks: Callable[[Any], bool] | None = field(default=None, kw_only=True)
-
-
-@dataclass(frozen=True, slots=True)
-class Speaker(DebateMember):
+class Speaker(AskingMember):
     """A member of the family ``speaker``.
 
     Attributes
@@ -266,7 +245,7 @@ class Side(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Debater(DebateMember):
+class Debater(AskingMember):
     """A member of the family ``debater``.
 
     Attributes
@@ -283,7 +262,7 @@ class Debater(DebateMember):
 
 
 @dataclass(frozen=True, slots=True)
-class StanceJudge(DebateMember):
+class StanceJudge(AskingMember):
     """A member of the family ``stance_judge``: reads one stance from one text, and sees nothing else of a debate.
 
     Attributes

@@ -12,13 +12,13 @@ from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
-from scipy import special
+import scipy
 
+from townsquare.analysis.statistics import student
 from townsquare.core.array_types import Float
 from townsquare.core.errors import SettingError
 from townsquare.debate.resolve import resolve_debates
 from townsquare.debate.trial import opening, readings, with_model
-from townsquare.experiments.paired import LEVEL
 from townsquare.models.contract import Asker
 from townsquare.settings.layers import Layer
 
@@ -71,18 +71,12 @@ def fit(assigned: npt.ArrayLike, judged: npt.ArrayLike) -> FittedLine:
     (1.0, 0.5, 0.0)
     """
     x, y = np.asarray(assigned, np.float64), np.asarray(judged, np.float64)
-    n = x.size
-    dx, dy = x - x.mean() if n else x, y - y.mean() if n else y
-    sxx, syy, sxy = float(dx @ dx), float(dy @ dy), float(dx @ dy)
-    if n < FEWEST or sxx == 0.0:
-        return FittedLine(n, *(math.nan,) * 6)
-    slope = sxy / sxx
-    intercept = float(y.mean()) - slope * float(x.mean())
-    r = float(np.clip(sxy / math.sqrt(sxx * syy), -1.0, 1.0)) if syy > 0 else math.nan
-    error = math.sqrt(max(syy - slope * sxy, 0.0) / (n - 2) / sxx)
-    margin = float(special.stdtrit(n - 2, 0.5 + LEVEL / 2)) * error
-    p = 2.0 * float(special.stdtr(n - 2, -abs(slope) / error)) if error > 0 else 0.0
-    return FittedLine(n, r, p, slope, slope - margin, slope + margin, intercept)
+    if x.size < FEWEST or np.ptp(x) == 0.0:
+        return FittedLine(x.size, *(math.nan,) * 6)
+    line = scipy.stats.linregress(x, y)
+    slope, margin = float(line.slope), float(student(x.size - 2) * line.stderr)
+    r = float(line.rvalue) if np.ptp(y) > 0.0 else math.nan
+    return FittedLine(x.size, r, float(line.pvalue), slope, slope - margin, slope + margin, float(line.intercept))
 
 
 def expression(

@@ -21,28 +21,20 @@ from townsquare.debate.contract import ActiveRecord, Claim, Side, Turn
 from townsquare.debate.resolve import FAMILIES, MEMBERS
 from townsquare.debate.results import DebateArm, DebateResults
 from townsquare.debate.settings import DECLARED, Debates
-from townsquare.experiments.bundle.freeze import environment
 from townsquare.experiments.protocol.document import Block, Study, prose, quoted
-from townsquare.experiments.protocol.runs import BASES, member_doc
-from townsquare.experiments.protocol.settings_used import (
-    FITTED,
-    PUBLISHED,
-    SettingUsed,
-    settings_table,
-    settings_used,
-    shown_value,
-)
+from townsquare.experiments.protocol.settings_used import SettingUsed, StudyFacts, arms_table, settings_used
 from townsquare.models.contract import Call
 from townsquare.models.store import FILE as CALLS
 from townsquare.models.store import SqliteCalls
 
 _ATTRIBUTE = re.compile(r"^(\w[\w, ]*) : (.+)\n((?:    .+\n?)+)", re.MULTILINE)
-_PLACED = ("speaker", "start")
-"""Sections whose settings stand beside a question of their own."""
 
 
-class DebateFacts:
+class DebateFacts(StudyFacts):
     """Values and blocks of debates; settings are those of the first arm."""
+
+    placed = ("speaker", "start")
+    families = FAMILIES
 
     def __init__(self, results: DebateResults) -> None:
         self.results = results
@@ -129,15 +121,10 @@ class DebateFacts:
     def values(self) -> dict[str, str]:
         """What fills the sentences, and which conditions hold."""
         arms, plain = self.results.arms, self.plain
-        of_basis = {
-            name: number(sum(entry.is_numeric and entry.kind == kind for entry in self.used))
-            for name, kind in BASES.items()
-        }
         accepted = "SELECT COUNT(*) AS n FROM moves WHERE kind = 'accepted' AND agent <> speaker"
         is_pair, extractor = plain["opponent"] == "agent", self.members.get("extractor")
         return {
-            **of_basis,
-            "numeric": count(sum(entry.is_numeric for entry in self.used), "numeric setting"),
+            **self.counted,
             "statement": listed([f"“{quoted(text)}”" for text in dict.fromkeys(arm.statement for arm in arms)]),
             "sweep": "yes" if len(arms) > 1 else "",
             "arms": count(len(arms), "arm"),
@@ -160,7 +147,6 @@ class DebateFacts:
             "topic": quoted(str(plain["topic"]).replace("\\", "/").rpartition("/")[2]),
             "seed_list": listed(list(dict.fromkeys(str(arm.settings["seed"]) for arm in arms))),
             "version": str(self.records[0][1]["version"]) if self.records else "",
-            "packages": ", ".join(f"{name} {version}" for name, version in environment().items()),
         }  # fmt: skip
 
     def blocks(self, name: str) -> Sequence[Block]:
@@ -168,9 +154,9 @@ class DebateFacts:
         kind, _, of = name.partition(":")
         made: Mapping[str, Callable[[], Sequence[Block]]] = {
             "state": self._state, "profiles": self._profiles, "loop": lambda: prose(trial.__doc__ or ""),
-            "basis": self._basis, "outcomes": self._outcomes, "hashes": self._hashes, "members": self._members,
-            "other_settings": self._other_settings, "doc": partial(self._doc, of),
-            "settings": partial(self._settings, of),
+            "basis": self.basis, "outcomes": self._outcomes, "hashes": self._hashes, "members": self._members,
+            "other_settings": self.other_settings, "doc": partial(self.doc, of),
+            "settings": partial(self.section, of),
         }  # fmt: skip
         return made[kind]()
 
@@ -189,27 +175,13 @@ class DebateFacts:
         heads = ((str, "arm", "agent"), (number, "debates"), (significant, "uptake", "anchoring"), stances)
         return [table("Agents at the start", rows, *heads)]
 
-    def _basis(self) -> Sequence[Block]:
-        rows = [entry for entry in self.used if entry.kind in (FITTED, PUBLISHED)]
-        return [settings_table("Settings that rest on data or on a publication", rows)] if rows else []
-
-    def _settings(self, section: str) -> Sequence[Block]:
-        rows = [entry for entry in self.used if entry.section == section]
-        return [settings_table(f"Settings of `{section}`", rows)] if rows else []
-
-    def _other_settings(self) -> Sequence[Block]:
-        arms = [(quoted(arm.name), shown_value(dict(arm.changes))) for arm in self.results.arms]
-        sections = dict.fromkeys(entry.section for entry in self.used if entry.section and entry.section not in _PLACED)
-        top = settings_table("Top-level settings", [entry for entry in self.used if not entry.section])
-        varied = table("Settings of each arm that differ from the base", arms, (str, "arm", "settings"))
-        return [varied, top, *(block for section in sections for block in self._settings(section))]
-
-    def _doc(self, role: str) -> Sequence[Block]:
-        return member_doc(FAMILIES.get(role, role), self.members[role]) if role in self.members else []
+    def other_settings(self) -> Sequence[Block]:
+        """Return the settings of the arms too."""
+        return [*arms_table(self.results.arms), *super().other_settings()]
 
     def _members(self) -> Sequence[Block]:
         shown = ("debater", "speaker")
-        return [block for role in self.members if role not in shown for block in self._doc(role)]
+        return [block for role in self.members if role not in shown for block in self.doc(role)]
 
     def _outcomes(self) -> Sequence[Block]:
         titles = bundled_labels("debate_measures")

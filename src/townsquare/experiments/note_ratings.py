@@ -14,6 +14,7 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 
+from townsquare.analysis.statistics import correlation
 from townsquare.core.array_types import Bool, Float, Int32
 from townsquare.core.enums import NoteStatus
 from townsquare.core.errors import DataError
@@ -222,7 +223,7 @@ def _reasons(table: pl.DataFrame) -> Bool:
 
 def _correlation(ours: Float, theirs: Float) -> float:
     known = ~np.isnan(ours) & ~np.isnan(theirs)
-    return float(np.corrcoef(ours[known], theirs[known])[0, 1])
+    return correlation(ours[known], theirs[known])
 
 
 def _difference(ours: Float, theirs: Float) -> float:

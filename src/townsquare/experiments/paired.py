@@ -145,19 +145,13 @@ def t_interval(differences: npt.NDArray[np.float64]) -> tuple[float, float, floa
     >>> t_interval(np.array([0.5]))
     (0.5, nan, nan, nan, 'one seed: no interval')
     """
-    n = len(differences)
-    if n == 0:
-        return math.nan, math.nan, math.nan, math.nan, NO_VALUES
-    mean = float(np.mean(differences))
-    if n == 1:
-        return mean, math.nan, math.nan, math.nan, ONE_SEED
-    spread = np.std(differences, ddof=1, keepdims=True)
-    error = float(spread[0]) / math.sqrt(n)
+    n, interval = len(differences), statistics.mean(differences)
+    if n < 2:
+        return *interval, math.nan, ONE_SEED if n else NO_VALUES
+    error = float(np.std(differences, ddof=1)) / math.sqrt(n)
     if error == 0.0:
-        return mean, mean, mean, 1.0 if mean == 0.0 else math.nan, SAME
-    margin = float(margin_of(spread, np.array([n]))[0])
-    p = 2.0 * float(special.stdtr(n - 1, -abs(mean) / error))
-    return mean, mean - margin, mean + margin, p, ""
+        return *interval, 1.0 if interval.value == 0.0 else math.nan, SAME
+    return *interval, 2.0 * float(special.stdtr(n - 1, -abs(interval.value) / error)), ""
 
 
 def margin_of(spread: npt.NDArray[np.float64], n: npt.NDArray[np.integer[Any]]) -> npt.NDArray[np.float64]:
@@ -173,6 +167,4 @@ def margin_of(spread: npt.NDArray[np.float64], n: npt.NDArray[np.integer[Any]]) 
     >>> [round(float(half), 3) for half in margin_of(np.array([1.0, math.nan]), np.array([10, 1]))]
     [0.715, nan]
     """
-    freedom = np.maximum(n - 1, 1)
-    half = special.stdtrit(freedom, 0.5 + LEVEL / 2) * spread / np.sqrt(n)
-    return np.where(n > 1, half, math.nan)
+    return np.where(n > 1, statistics.student(np.maximum(n - 1, 1)) * spread / np.sqrt(n), math.nan)

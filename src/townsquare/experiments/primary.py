@@ -8,9 +8,8 @@ import polars as pl
 
 from townsquare.analysis.outcomes import outcome_names
 from townsquare.core.enums import Veracity
-from townsquare.core.errors import UnknownName
 from townsquare.core.former_names import current_name
-from townsquare.core.registry import did_you_mean
+from townsquare.core.registry import check_known
 from townsquare.scenario.contents import Scenario
 
 OF_FALSE_POSTS, OF_POSTS, OF_BELIEFS = "reach_false_mean", "reach_true_mean", "absolute_shift"
@@ -46,8 +45,7 @@ def check_outcome(name: str, known: Sequence[str], where: str = "--outcome") -> 
         It is none of the known ones, which the error lists.
     """
     name = current_name("measure", name)
-    if name not in known:
-        raise UnknownName(where, got=repr(name), allowed=", ".join(known), do=did_you_mean(name, list(known)))
+    check_known(where, name, list(known))
     return name
 
 

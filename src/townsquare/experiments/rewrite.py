@@ -5,14 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Any
 
-import numpy as np
-
 from townsquare.core.cells import MAX_CHARACTERS
 from townsquare.core.files import clean
 from townsquare.models.contract import Asker, Message, Reply, Request
 from townsquare.models.prompts.filling import filled, quoted
 from townsquare.scenario.population.personas import Personas, missing_attributes, render_persona
-from townsquare.scenario.population.question_bank import NO_ANSWER, QuestionBank
+from townsquare.scenario.population.question_bank import QuestionBank
 
 MOST_TOKENS = 700
 
@@ -62,11 +60,6 @@ def _fault(text: str, reply: Reply, people: Personas, row: int, bank: QuestionBa
 
 
 def _prompt(people: Personas, row: int, bank: QuestionBank) -> str:
-    codes = people.traits[row]
-    facts = {
-        label: int(codes[k]) if bank.traits[k].number else bank.answer(k, int(codes[k]))
-        for k, label in enumerate(bank.labels)
-        if codes[k] != NO_ANSWER
-    }
-    text = people.texts[row] if not np.any(codes != NO_ANSWER) else ""
-    return filled("persona", facts=quoted(facts | ({"as told": text} if text else {})))
+    text = people.texts[row]
+    facts = bank.labeled(people.traits[row]) or ({"as told": text} if text else {})
+    return filled("persona", facts=quoted(facts))

@@ -7,18 +7,19 @@ that its first agent was shown in the run.
 
 from __future__ import annotations
 
-import csv
-import io
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from itertools import chain
 
 import numpy as np
 import polars as pl
 
 from townsquare.analysis.beliefs import names, person_beliefs
+from townsquare.analysis.statistics import correlation
 from townsquare.core.array_types import Float
 from townsquare.core.errors import SettingError
 from townsquare.core.frames import collected
+from townsquare.core.text_table import csv_text
 from townsquare.record.run import Run
 from townsquare.scenario.population.sample import survey_of
 from townsquare.scenario.population.survey import Survey
@@ -121,11 +122,10 @@ def check_waves(run: Run, waves: Waves) -> list[WaveCheck]:
         if not use.any():
             continue
         measured, moved = (again - start)[use], (simulated - start)[use]
-        varies = measured.size >= LEAST and measured.std() > 0 and moved.std() > 1e-12
-        correlation = float(np.corrcoef(measured, moved)[0, 1]) if varies else float("nan")
+        r = correlation(measured, moved) if measured.size >= LEAST and moved.std() > 1e-12 else float("nan")
         error, still = (float(np.sqrt(np.mean(wrong**2))) for wrong in (moved - measured, measured))
         means = (float(measured.mean()), float(moved.mean()))
-        out.append(WaveCheck(name, wave, step, int(use.sum()), means[0], means[1], error, still, correlation))
+        out.append(WaveCheck(name, wave, step, int(use.sum()), means[0], means[1], error, still, r))
     return out
 
 
@@ -147,12 +147,8 @@ def trajectories_csv(run: Run, waves: Waves) -> str:
     stance on the proposition that the respondent's first agent was shown. Respondents without both ends or without a
     message are left out.
     """
-    out = io.StringIO()
-    writer = csv.writer(out, lineterminator="\n")
-    writer.writerow(PLAIN)
-    for number, name, text in names(run).iter_rows():
-        writer.writerows(_of_proposition(run, waves, int(number), name, text))
-    return out.getvalue()
+    rows = (_of_proposition(run, waves, int(number), name, text) for number, name, text in names(run).iter_rows())
+    return csv_text([PLAIN, *chain.from_iterable(rows)])
 
 
 def _of_proposition(run: Run, waves: Waves, number: int, name: str, text: str) -> Iterator[tuple[object, ...]]:

@@ -10,6 +10,7 @@ from typing import Any, NamedTuple, Protocol, TypeVar
 
 from townsquare.core.enums import CallOutcome
 from townsquare.core.errors import SettingError
+from townsquare.settings.base import FamilyMember
 
 FREE_TEXT: Mapping[str, Any] = {}
 _canonical = json.JSONEncoder(sort_keys=True, separators=(",", ":"), ensure_ascii=True).encode
@@ -220,6 +221,26 @@ class Asker(Protocol):
 
 
 # Members of any family that call a language model get the client before the run begins.
+
+
+@dataclass(frozen=True, slots=True)
+class AskingMember(FamilyMember):
+    """A member of a family that may ask a language model.
+
+    Attributes
+    ----------
+    name : str
+        As in the registry.
+    params : type of MemberParams
+        Its settings, in its own file.
+    bind : callable, optional
+        ``bind(asker)`` gives the same member with a language model to ask; it works only then.
+    asks : callable, optional
+        ``asks(params)``: whether it asks one under these settings; always, where ``bind`` is there and this is not.
+    """
+
+    bind: Callable[[Asker], Any] | None = field(default=None, kw_only=True)
+    asks: Callable[[Any], bool] | None = field(default=None, kw_only=True)
 
 
 Member = TypeVar("Member")

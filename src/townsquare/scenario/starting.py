@@ -7,8 +7,6 @@ is needed where a guess is wrong.
 
 from __future__ import annotations
 
-import csv
-import io
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -33,6 +31,7 @@ from townsquare.core.tabular import (
     read_table,
     separator,
 )
+from townsquare.core.text_table import csv_text
 from townsquare.scenario.cells import POSTS, PROPOSITION_NAME, post_columns
 from townsquare.scenario.population.question_bank import number_of_text
 from townsquare.scenario.population.survey_guess import Guess, SurveyGuess, guess_survey
@@ -251,12 +250,8 @@ def _yaml(value: object) -> str:
 def _csv(table: Records, titles: Mapping[str, str], without: Sequence[str] = ()) -> str:
     """Return a table as CSV, with its columns as the file wrote them."""
     names = [name for name in table.columns if titles.get(name, name) not in without]
-    out = io.StringIO()
-    writer = csv.writer(out, lineterminator="\n")
-    writer.writerow([titles.get(name, name) for name in names])
-    for record in table.records:
-        writer.writerow(["" if record.cells.get(name) is None else record.cells[name] for name in names])
-    return out.getvalue()
+    rows = ([record.cells.get(name) for name in names] for record in table.records)  # None is an empty cell
+    return csv_text([[titles.get(name, name) for name in names], *rows])
 
 
 def _scenario(start: Start, folder: Path, mapping: Mapping[str, Any], further: list[dict[str, str]], steps: int) -> str:

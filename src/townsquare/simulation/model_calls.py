@@ -22,10 +22,9 @@ def asks(settings: Settings) -> bool:
 
 
 def _asks_now(settings: Settings) -> bool:
-    policy, params = settings.members["policy"], settings.params["policy"]
-    if mix.asks(policy, params) or settings.config.memory.reflection == "model":
-        return True
-    return any(member_asks(settings.members[family], settings.params[family]) for family in ("moderation", "extractor"))
+    families = ("policy", "moderation", "extractor")
+    members = ((settings.members[family], settings.params[family]) for family in families)
+    return settings.config.memory.reflection == "model" or any(member_asks(*member) for member in members)
 
 
 def reads_memory(settings: Settings) -> bool:

@@ -7,11 +7,12 @@ from typing import NamedTuple
 import numpy as np
 
 from townsquare.core.actions import ActionKind
+from townsquare.core.array_types import Int32
 from townsquare.core.draws import Draws, Stage, StageDraws
 from townsquare.scenario.load import synthetic_scenario
 from townsquare.settings.resolve import resolve
 from townsquare.simulation.feed import build
-from townsquare.simulation.feed.options import uniform_options
+from townsquare.simulation.feed.options import FeedOptions, uniform_options
 from townsquare.simulation.step import Setup, begin, step
 from townsquare.simulation.views import Views
 from townsquare.simulation.world import World
@@ -35,12 +36,21 @@ class BusyWorld(NamedTuple):
         """Return the draws of a stage in the step that is being taken, or some steps ``later``."""
         return Draws(self.setup.settings.config.seed, self.world.step + 1 + later)(stage)
 
+    @property
+    def persons(self) -> Int32:
+        """Rows of all persons, ascending."""
+        return np.flatnonzero(self.world.persons()).astype(np.int32)
+
+    @property
+    def options(self) -> FeedOptions:
+        """The options of everybody's feed, as the settings have them."""
+        config = self.setup.settings.config
+        return uniform_options(self.persons, config.feed, config.beliefs.label_weight)
+
     def views(self) -> Views:
         """Return everybody's views of their next feed, with every kind of action allowed."""
         config = self.setup.settings.config
-        persons = np.flatnonzero(self.world.persons()).astype(np.int32)
-        options = uniform_options(persons, config.feed, config.beliefs.label_weight)
-        shown = build.build(self.world, self.setup.ranker, options, self.draws(Stage.FEED))
+        shown = build.build(self.world, self.setup.ranker, self.options, self.draws(Stage.FEED))
         return Views(self.world, shown, frozenset(ActionKind), self.setup.bank, config.actions, self.setup.context)
 
 

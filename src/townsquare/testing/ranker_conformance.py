@@ -14,7 +14,6 @@ from townsquare.core.threads import threads_for
 from townsquare.settings.config import MemberParams
 from townsquare.simulation.feed.build import readers_of
 from townsquare.simulation.feed.candidates import feed_inputs
-from townsquare.simulation.feed.options import uniform_options
 from townsquare.simulation.feed.rank import gather
 from townsquare.simulation.feed.rankers.contract import FAMILY, ChosenRanker, Ranker, ReaderCandidates, ReaderRanker
 from townsquare.simulation.feed.ranking_view import RankingView
@@ -64,11 +63,9 @@ def check_ranker(ranker: Ranker | ReaderRanker, params: MemberParams | None = No
 
 def _check_scores(test: MemberUnderTest, chosen: ChosenRanker, made: BusyWorld) -> None:
     """Score all readers, all of them again, some of them, and all in reverse."""
-    config = made.setup.settings.config
-    persons = np.flatnonzero(made.world.persons()).astype(np.int32)
-    options = uniform_options(persons, config.feed, config.beliefs.label_weight)
-    inputs = feed_inputs(made.world, RankingView(made.world), chosen, options, made.draws(Stage.FEED))
-    readers = readers_of(made.world, 0, 0, options)
+    persons = made.persons
+    inputs = feed_inputs(made.world, RankingView(made.world), chosen, made.options, made.draws(Stage.FEED))
+    readers = readers_of(made.world, 0, 0, made.options)
     candidates = gather(RankingView(made.world), inputs, readers).candidates
 
     def score(places: Int64) -> tuple[Int64, Array]:
@@ -82,7 +79,7 @@ def _check_scores(test: MemberUnderTest, chosen: ChosenRanker, made: BusyWorld) 
 
 def _check_retrieval(test: MemberUnderTest, chosen: ChosenRanker, made: BusyWorld) -> None:
     """Retrieve for all readers, for all of them again, for some of them, and for all in reverse."""
-    persons = np.flatnonzero(made.world.persons()).astype(np.int32)
+    persons = made.persons
     whole = chosen.retrieved(RankingView(made.world), persons)
 
     def retrieve(places: Int64) -> tuple[Int64, Array]:

@@ -13,10 +13,11 @@ pytest.importorskip("torch")
 pytest.importorskip("transformers")
 
 import torch
+from fine_tune_quality import FineTuning, fine_tune
 from tokenizers import Tokenizer, models, pre_tokenizers, processors
 from transformers import DebertaV2Config, DebertaV2ForSequenceClassification, PreTrainedTokenizerFast
 
-from townsquare.beliefs.evidence.transformer import FineTuning, Params, QualityRegressor, fine_tune
+from townsquare.beliefs.evidence.transformer import Params, QualityRegressor
 from townsquare.core import registry
 from townsquare.core.errors import DataError, SettingError
 

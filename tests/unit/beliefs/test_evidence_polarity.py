@@ -8,11 +8,12 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from train_judges import quantize
 
 from argument_tables import BAN, FUND, TEXTS, examples
 from raised_errors import raises_error
 from townsquare.beliefs.evidence.examples import NO_EXAMPLES, Examples
-from townsquare.beliefs.evidence.linear import fit_ridge, predict, quantize
+from townsquare.beliefs.evidence.linear import fit_ridge, predict
 from townsquare.beliefs.evidence.ngrams import Rows
 from townsquare.beliefs.evidence.polarity import judge_polarity
 from townsquare.beliefs.evidence.proposition import read_proposition

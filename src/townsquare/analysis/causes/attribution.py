@@ -16,9 +16,9 @@ from townsquare.analysis.beliefs import names
 from townsquare.analysis.causes.contributions import agent_names, changes, contributions
 from townsquare.analysis.contract import Reads, fits, row_count
 from townsquare.core.enums import AgentKind
-from townsquare.core.errors import SettingError, UnknownName
+from townsquare.core.errors import SettingError
 from townsquare.core.frames import ORDERED, collected
-from townsquare.core.registry import did_you_mean
+from townsquare.core.registry import check_known
 from townsquare.core.schema import NONE
 
 LONGEST_WHAT = 300
@@ -92,8 +92,7 @@ def attribution(run: Reads, by: str = "author", agent: int | None = None) -> pl.
     RecordError
         The run was recorded without a trail.
     """
-    if by not in BY:
-        raise UnknownName("by", got=repr(by), allowed=", ".join(BY), do=did_you_mean(by, list(BY)))
+    check_known("by", by, BY)
     check_person(run, agent)
     return _summed(run, by, agent, contributions(run, agent, shown=by in _READS_SHOWN))
 

@@ -16,6 +16,7 @@ from townsquare.analysis.follow_graph import FollowGraph, follow_graph
 from townsquare.analysis.groups import persons
 from townsquare.analysis.posts import roots
 from townsquare.analysis.reach import exposure_counts
+from townsquare.analysis.statistics import correlation
 from townsquare.core.array_types import Float
 from townsquare.core.enums import PostKind, Slot
 from townsquare.core.frames import collected
@@ -195,7 +196,7 @@ def stay_put(run: Reads) -> Reading:
 
 def change_not_reversion(run: Reads) -> Reading:
     """Measure R squared of the change of answers on the answer at the start."""
-    return _over_propositions(run, lambda moves: _correlation(moves["start"], moves["end"] - moves["start"]) ** 2)
+    return _over_propositions(run, lambda moves: correlation(moves["start"], moves["end"] - moves["start"]) ** 2)
 
 
 def spread_stays(run: Reads) -> Reading:
@@ -210,9 +211,4 @@ def spread_stays(run: Reads) -> Reading:
 
 def retest(run: Reads) -> Reading:
     """Measure the correlation over people of answers at the end and at the start."""
-    return _over_propositions(run, lambda moves: _correlation(moves["start"], moves["end"]))
-
-
-def _correlation(a: pl.Series, b: pl.Series) -> float:
-    x, y = a.to_numpy(), b.to_numpy()
-    return float(np.corrcoef(x, y)[0, 1]) if np.ptp(x) > 0 and np.ptp(y) > 0 else math.nan
+    return _over_propositions(run, lambda moves: correlation(moves["start"], moves["end"]))

@@ -10,6 +10,7 @@ import numpy as np
 
 from townsquare.analysis.facts.contract import Reading, few, missing
 from townsquare.analysis.facts.people import FEWEST, top_share
+from townsquare.analysis.statistics import correlation
 from townsquare.core.array_types import Bool, Float
 
 FALSE_POSTS, FEED = 12, 30
@@ -41,7 +42,7 @@ def readings_of_sittings(sittings: Sequence[Sitting]) -> dict[str, Reading]:
     """Measure the facts of a sitting over several sittings of the same people."""
     false, true = (np.concatenate([getattr(sitting, name) for sitting in sittings]) for name in ("false", "true"))
     halves = [
-        _correlation(sitting.false[:, ::2].mean(axis=1), sitting.false[:, 1::2].mean(axis=1)) for sitting in sittings
+        correlation(sitting.false[:, ::2].mean(axis=1), sitting.false[:, 1::2].mean(axis=1)) for sitting in sittings
     ]
     shares = int(false.sum())
     return {
@@ -88,7 +89,3 @@ def _concordance(sittings: Sequence[Sitting]) -> Reading:
     if not math.isfinite(value):
         return missing("no true post with a stance on either side was shared")
     return Reading(value, {"false posts": of_false} if math.isfinite(of_false) else {})
-
-
-def _correlation(a: Float, b: Float) -> float:
-    return float(np.corrcoef(a, b)[0, 1]) if np.ptp(a) > 0 and np.ptp(b) > 0 else math.nan

@@ -146,7 +146,9 @@ def structural_virality(run: Reads) -> Reading:
         return large
     size, virality = (large[name].rank().to_numpy() for name in ("size", "virality"))
     difference, median = _less_published(large, "structural_virality", "virality")
-    return Reading(difference, {"at any size": median, "rank correlation with size": _correlation(size, virality)})
+    return Reading(
+        difference, {"at any size": median, "rank correlation with size": statistics.correlation(size, virality)}
+    )
 
 
 def conversation_depth(run: Reads) -> Reading:
@@ -234,7 +236,3 @@ def _coefficient_of_false(large: pl.DataFrame, outcome: Float, amount: Float) ->
 
 def _median(values: pl.Series) -> float:
     return float(np.median(values.drop_nulls().to_numpy()))
-
-
-def _correlation(a: Float, b: Float) -> float:
-    return float(np.corrcoef(a, b)[0, 1]) if np.ptp(a) > 0 and np.ptp(b) > 0 else math.nan

@@ -13,7 +13,7 @@ from townsquare.beliefs.evidence.conflict import check_theta
 from townsquare.core.array_types import Float, Int16, Int64
 from townsquare.core.errors import ContractError
 from townsquare.core.member_errors import breach, call_member
-from townsquare.models.contract import Asker
+from townsquare.models.contract import AskingMember
 from townsquare.settings.base import FamilyMember
 
 
@@ -80,28 +80,18 @@ class Found(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Extractor(FamilyMember):
+class Extractor(AskingMember):
     """A member of the family ``extractor``.
 
     Attributes
     ----------
-    name : str
-        As in the registry.
-    params : type of MemberParams
-        Its settings, in its own file.
     extract : callable
         ``extract(messages, topics, params) -> Found``: zero, one or several claims a message. It is asked about the
         messages of posts that neither the data nor their writers gave a stance. What it finds in a message depends on
         that message alone.
-    bind : callable, optional
-        ``bind(asker)`` gives the same member with a language model to ask; it works only then.
-    asks : callable, optional
-        ``asks(params)``: whether it asks one under these settings; always, where ``bind`` is there and this is not.
     """
 
     extract: Callable[[Sequence[str], Topics, Any], Found]
-    bind: Callable[[Asker], Extractor] | None = None
-    asks: Callable[[Any], bool] | None = None
 
 
 @dataclass(frozen=True, slots=True)

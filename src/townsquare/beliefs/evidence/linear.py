@@ -9,14 +9,12 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from townsquare.beliefs.evidence.ngrams import Rows
 from townsquare.core.array_types import Float
 
 TOLERANCE = 1e-5
 MOST_ITERATIONS = 300
-_LARGEST = 127
 
 
 class Weights(NamedTuple):
@@ -68,13 +66,3 @@ def fit_ridge(features: Rows, target: Float, penalty: float, weight: Float | Non
 def predict(model: Weights, features: Rows) -> Float:
     """Return predictions of a linear model, (n,) float64."""
     return np.asarray(model.base + features @ model.slope)
-
-
-def quantize(slope: Float) -> tuple[npt.NDArray[np.int8], float]:
-    """Return weights as signed bytes and the size of one unit.
-
-    >>> quantize(np.array([0.5, -1.0]))
-    (array([  64, -127], dtype=int8), 0.007874015748031496)
-    """
-    unit = float(np.abs(slope).max()) / _LARGEST or 1.0
-    return np.rint(slope / unit).astype(np.int8), unit

@@ -20,6 +20,7 @@ from townsquare.core.documents import read_json
 from townsquare.core.errors import RecordError, SettingError
 from townsquare.core.files import read_text, write_whole
 from townsquare.core.former_names import current_name
+from townsquare.core.registry import check_known
 from townsquare.experiments.arms import arms_of
 from townsquare.experiments.manifest import FILE, Experiment
 from townsquare.record.run import Run
@@ -211,8 +212,7 @@ def _hypothesis(given: object, where: str, arms: set[str]) -> dict[str, str]:
     hypothesis["outcome"] = current_name("measure", hypothesis["outcome"])
     describe(hypothesis["outcome"])
     for key, allowed in (("arm", sorted(arms)), ("expect", list(DIRECTIONS))):
-        if hypothesis[key] not in allowed:
-            raise SettingError(f"{where}, {key}", got=repr(hypothesis[key]), allowed=", ".join(allowed))
+        check_known(f"{where}, {key}", hypothesis[key], allowed, SettingError)
     return hypothesis
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
 import json
 from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property, partial
@@ -10,27 +9,23 @@ from typing import Any
 
 from townsquare.analysis.outcomes import describe as described_outcome
 from townsquare.analysis.outcomes import outcome_table
-from townsquare.core import registry, schema
+from townsquare.core import schema
 from townsquare.core.actions import WORDS
 from townsquare.core.draws import Stage
 from townsquare.core.enums import AgentKind
 from townsquare.core.errors import TownsquareError
 from townsquare.core.text_table import Table, table
 from townsquare.core.words import count, listed, number, percent, significant
-from townsquare.experiments.bundle.freeze import environment
 from townsquare.experiments.manifest import Experiment
-from townsquare.experiments.protocol.document import Block, Code, Study, prose, quoted, summary
+from townsquare.experiments.protocol.document import Block, Code, Study, quoted, summary
 from townsquare.experiments.protocol.settings_used import (
-    ASSUMED,
-    FITTED,
-    PUBLISHED,
-    SET,
-    UNSTATED,
     SettingUsed,
-    settings_table,
+    StudyFacts,
+    arms_table,
     settings_used,
     shown_value,
 )
+from townsquare.models.contract import member_asks
 from townsquare.record.code_book import code_book
 from townsquare.record.run import Run
 from townsquare.settings.resolve import Settings, json_schema, resolve
@@ -42,7 +37,6 @@ from townsquare.simulation.evidence import claims, holdings
 from townsquare.simulation.feed import build as feed
 from townsquare.simulation.model_calls import asks, remembers
 from townsquare.simulation.moderation.checks import ChosenModerator
-from townsquare.simulation.policies import mix
 from townsquare.simulation.policies.contract import ChosenPolicy
 from townsquare.simulation.scenario_copy import recorded_scenario
 from townsquare.simulation.stance_scoring import scored
@@ -90,12 +84,12 @@ _STAGES: Mapping[str, str] = {
     "DEBATE": "debates only",
 }
 _EVIDENCE = ("extractor", "embedder", "strength")
-_PLACED = ("policy", "feed", "population", "graph")
-"""Sections whose settings stand beside a question of their own."""
 
 
-class RunFacts:
+class RunFacts(StudyFacts):
     """Values and blocks of a run, or of the first run of a comparison with the hashes of all."""
+
+    placed = ("policy", "feed", "population", "graph")
 
     def __init__(self, recorded: Run | Experiment) -> None:
         self.recorded = recorded
@@ -162,10 +156,6 @@ class RunFacts:
         given = self.scenario.settings if self.scenario else {}
         return list(settings_used(whole, shown, self.plain, set(self.members.values()), given=given))
 
-    def of_basis(self, kind: str) -> list[SettingUsed]:
-        """Return the numeric settings with a basis of this kind."""
-        return [entry for entry in self.used if entry.is_numeric and entry.kind == kind]
-
     @cached_property
     def values(self) -> dict[str, str]:
         """What fills the sentences, and which conditions hold."""
@@ -179,6 +169,7 @@ class RunFacts:
         return {
             **self._of_comparison(),
             **self._of_time(),
+            **self.counted,
             "injected": count(self.n("SELECT COUNT(*) AS n FROM ts_posts WHERE kind = 3"), "injected post"),
             "sources": f"{count(sources, 'source account')} that publish them",
             "source_accounts": count(sources, "source account"),
@@ -194,12 +185,10 @@ class RunFacts:
             "communities": _flag(config.graph.kind in ("communities", "block")),
             "follows": count(self.n("SELECT COUNT(*) AS n FROM ts_follows WHERE step = 0"), "follow"),
             "follow_changes": count(self.n("SELECT COUNT(*) AS n FROM ts_follows WHERE step > 0"), "change"),
-            "numeric": count(sum(entry.is_numeric for entry in self.used), "numeric setting"),
-            **{name: number(len(self.of_basis(kind))) for name, kind in BASES.items()},
             "survey": quoted(config.population.file) if config.population.file else "",
             "actions": listed([f"`{WORDS[kind]}`" for kind in sorted(allowed_kinds(self.settings, 1))]),
             "policy": config.policy.name, "rule": config.beliefs.rule, "ranker": config.feed.ranker,
-            "model": quoted(config.model.name) if mix.asks(policy, self.settings.params["policy"]) else "",
+            "model": quoted(config.model.name) if member_asks(policy, self.settings.params["policy"]) else "",
             "asks_model": _flag(asked),
             "calls": count(counts["model_calls"], "call"),
             "changes": count(self.n(f"SELECT COUNT(*) AS n FROM {changes}"), "person-step with a cause recorded",
@@ -230,7 +219,6 @@ class RunFacts:
             "profiles": _flag(counts["profiles"]),
             "beliefs": count(self.n("SELECT COUNT(*) AS n FROM beliefs WHERE step = 0"), "belief"),
             "version": self.run.version,
-            "packages": ", ".join(f"{name} {version}" for name, version in environment().items()),
             "scenario_digest": f"`{self.settings.scenario_digest}`",
         }  # fmt: skip
 
@@ -272,13 +260,13 @@ class RunFacts:
         kind, _, of = name.partition(":")
         made: Mapping[str, Callable[[], Sequence[Block]]] = {
             "scenario": self._scenario, "entities": self._entities, "state": self._state, "schedule": self._schedule,
-            "basis": self._basis, "sensed": lambda: [columns_table("What a row of a feed shows", ("exposures",))],
+            "basis": self.basis, "sensed": lambda: [columns_table("What a row of a feed shows", ("exposures",))],
             "events": lambda: [Code(_as_json(self.plain["events"]))],
             "treatments": lambda: [Code(_as_json(self.plain["treatments"]))],
             "actions": self._actions, "traits": self._traits, "stages": self._stages, "recorded": self._recorded,
             "outcomes": self._outcomes, "hashes": self._hashes, "start": self._start, "files": self._files,
-            "members": self._members, "other_settings": self._other_settings,
-            "doc": partial(self._doc, of), "settings": partial(self._settings, of),
+            "members": self._members, "other_settings": self.other_settings,
+            "doc": partial(self.doc, of), "settings": partial(self.section, of),
         }  # fmt: skip
         return made[kind]()
 
@@ -316,34 +304,18 @@ class RunFacts:
         if family not in self.members:
             return ""
         name = self.members[family]
-        first = next((block for block in member_doc(family, name)[1:] if isinstance(block, str)), "")
+        first = next((block for block in self.doc(family)[1:] if isinstance(block, str)), "")
         words = first.removeprefix(f"`{name}`: ")
         return f"{family} `{name}`: {words}"
 
-    def _basis(self) -> Sequence[Block]:
-        rows = [entry for kind in (FITTED, PUBLISHED) for entry in self.of_basis(kind)]
-        return [settings_table("Settings that rest on data or on a publication", rows)] if rows else []
-
-    def _settings(self, section: str) -> Sequence[Block]:
-        rows = [entry for entry in self.used if entry.section == section]
-        return [settings_table(f"Settings of `{section}`", rows)] if rows else []
-
-    def _other_settings(self) -> Sequence[Block]:
-        top = [entry for entry in self.used if not entry.section]
-        sections = dict.fromkeys(entry.section for entry in self.used if entry.section and entry.section not in _PLACED)
-        varied = []
-        if isinstance(self.recorded, Experiment):
-            arms = [(arm.name, shown_value(dict(arm.changes))) for arm in self.recorded.arms]
-            varied = [table("Settings of each arm that differ from the base", arms, (str, "arm", "settings"))]
-        rest = [block for section in sections for block in self._settings(section)]
-        return [*varied, settings_table("Top-level settings", top), *rest]
-
-    def _doc(self, family: str) -> Sequence[Block]:
-        return member_doc(family, self.members[family]) if family in self.members else []
+    def other_settings(self) -> Sequence[Block]:
+        """Return the settings of the arms of a comparison too."""
+        arms = self.recorded.arms if isinstance(self.recorded, Experiment) else ()
+        return [*arms_table(arms), *super().other_settings()]
 
     def _members(self) -> Sequence[Block]:
         shown = {"beliefs", "graph", "ranker", "policy"}
-        others = [block for family in self.members if family not in shown for block in self._doc(family)]
+        others = [block for family in self.members if family not in shown for block in self.doc(family)]
         above = [f"{family} `{name}`" for family, name in self.members.items() if family in shown]
         return [f"Described above: {listed(above)}.", *others]
 
@@ -401,22 +373,12 @@ class RunFacts:
         return [table("Files that settings name", rows, (str, "file", "SHA-256"))] if rows else []
 
 
-BASES = {"fitted": FITTED, "published": PUBLISHED, "assumed": ASSUMED, "set": SET, "unstated": UNSTATED}
-
-
 def _flag(holds: object) -> str:
     return "yes" if holds else ""
 
 
 def _as_json(value: object) -> str:
     return quoted(json.dumps(value, ensure_ascii=False, default=str))
-
-
-def member_doc(family: str, name: str) -> list[Block]:
-    """Return the description of a member: the docstring of the file where it stands."""
-    module = importlib.import_module(registry.target_of(family, name).partition(":")[0])
-    kind = family.replace("_", " ")
-    return [f"Member `{name}` of the family `{kind}` (`{module.__name__}`):", *prose(module.__doc__ or "")]
 
 
 def columns_table(caption: str, tables: Sequence[str]) -> Table:

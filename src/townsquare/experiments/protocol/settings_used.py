@@ -2,17 +2,24 @@
 
 from __future__ import annotations
 
+import importlib
 import json
 import re
+from abc import ABC, abstractmethod
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
+from townsquare.core import registry
 from townsquare.core.text_table import Table, table
-from townsquare.experiments.protocol.document import quoted
+from townsquare.core.words import count, number
+from townsquare.experiments.arms import Arm
+from townsquare.experiments.bundle.freeze import environment
+from townsquare.experiments.protocol.document import Block, prose, quoted
 from townsquare.settings.schema import OTHERS, Schema, allowed, follow
 
 FITTED, PUBLISHED, ASSUMED, SET, UNSTATED, CHOICE = "fitted", "published", "assumed", "set", "Author: state", "choice"
+BASES = {"fitted": FITTED, "published": PUBLISHED, "assumed": ASSUMED, "set": SET, "unstated": UNSTATED}
 _SIZES = {"seed", "agents", "steps", "trials", "rounds"}
 _IN_WORDS = re.compile(r"\b(assumed|tuned|measured|fitted|MOSAIC|SimSwarm)\b[^();]*")
 
@@ -127,3 +134,66 @@ def settings_table(caption: str, used: Sequence[SettingUsed]) -> Table:
 def shown_value(value: Any) -> str:
     """Return a value as settings write it."""
     return quoted(value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, default=str))
+
+
+def arms_table(arms: Sequence[Arm]) -> Sequence[Table]:
+    """Return the table of what each arm of a study sets, if there are any."""
+    rows = [(quoted(arm.name), shown_value(dict(arm.changes))) for arm in arms]
+    return [table("Settings of each arm that differ from the base", rows, (str, "arm", "settings"))] if rows else []
+
+
+class StudyFacts(ABC):
+    """What a study says of itself, whatever it consists of: its settings, what they rest on, and its members."""
+
+    placed: ClassVar[tuple[str, ...]]
+    """Sections whose settings stand beside a question of their own."""
+    families: ClassVar[Mapping[str, str]] = {}
+    """Role of a member -> its family, where they differ."""
+
+    @property
+    @abstractmethod
+    def used(self) -> list[SettingUsed]:
+        """Every setting in force."""
+
+    @property
+    @abstractmethod
+    def members(self) -> dict[str, str]:
+        """Name of the member of each role that the study uses."""
+
+    @property
+    def counted(self) -> dict[str, str]:
+        """How many numeric settings there are, in all and by basis; and the versions of packages."""
+        return {
+            "numeric": count(sum(entry.is_numeric for entry in self.used), "numeric setting"),
+            **{name: number(len(self.of_basis(kind))) for name, kind in BASES.items()},
+            "packages": ", ".join(f"{name} {version}" for name, version in environment().items()),
+        }
+
+    def of_basis(self, *kinds: str) -> list[SettingUsed]:
+        """Return the numeric settings with a basis of one of these kinds, kind by kind."""
+        return [entry for kind in kinds for entry in self.used if entry.is_numeric and entry.kind == kind]
+
+    def basis(self) -> Sequence[Block]:
+        """Return the table of settings that rest on data or on a publication."""
+        rows = self.of_basis(FITTED, PUBLISHED)
+        return [settings_table("Settings that rest on data or on a publication", rows)] if rows else []
+
+    def section(self, name: str) -> Sequence[Block]:
+        """Return the table of the settings of a section."""
+        rows = [entry for entry in self.used if entry.section == name]
+        return [settings_table(f"Settings of `{name}`", rows)] if rows else []
+
+    def other_settings(self) -> Sequence[Block]:
+        """Return the tables of settings outside sections, and of sections that stand beside no question."""
+        top = settings_table("Top-level settings", [entry for entry in self.used if not entry.section])
+        others = dict.fromkeys(entry.section for entry in self.used if entry.section not in ("", *self.placed))
+        return [top, *(block for name in others for block in self.section(name))]
+
+    def doc(self, role: str) -> Sequence[Block]:
+        """Return the description of a member: the docstring of the file where it stands."""
+        if role not in self.members:
+            return []
+        family, name = self.families.get(role, role), self.members[role]
+        module = importlib.import_module(registry.target_of(family, name).partition(":")[0])
+        title = f"Member `{name}` of the family `{family.replace('_', ' ')}` (`{module.__name__}`):"
+        return [title, *prose(module.__doc__ or "")]

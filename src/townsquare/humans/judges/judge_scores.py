@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy.stats import rankdata
 
+from townsquare.analysis.statistics import correlation
 from townsquare.beliefs.stance.vader import score_text
 from townsquare.core.array_types import Float
 from townsquare.humans.judges.argument_table import ArgumentTable
@@ -119,11 +120,7 @@ def pearson(first: Float, second: Float) -> float:
     0.982
     """
     both = np.isfinite(first) & np.isfinite(second)
-    if both.sum() < FEWEST:
-        return math.nan
-    a, b = first[both] - first[both].mean(), second[both] - second[both].mean()
-    scale = math.sqrt(float((a * a).sum()) * float((b * b).sum()))
-    return float((a * b).sum()) / scale if scale > 0.0 else math.nan
+    return correlation(first[both], second[both]) if both.sum() >= FEWEST else math.nan
 
 
 def spearman(first: Float, second: Float) -> float:

@@ -66,17 +66,13 @@ class Labels(NamedTuple):
 
     ``verdict_false`` and ``verdict_true``: mean move under a person's check, which is always right. ``unsure``: how
     much more an AI's ``unsure`` moves than its ``false`` does, over false headlines, mean of forced and optional: the
-    hint that what was looked at and not called false is true (implied truth). ``by_belief``: slope of the log odds of
-    sharing over the share that believes, without a check; ``believed_*`` are those shares on average.
+    hint that what was looked at and not called false is true (implied truth).
     """
 
     effects: tuple[LabelEffect, ...]
     verdict_false: float
     verdict_true: float
     unsure: float
-    by_belief: float
-    believed_true: float
-    believed_false: float
     headlines: int
 
     @property
@@ -97,18 +93,15 @@ def read_labels(path: Path) -> Labels:
     rate = {name: np.array(sheet[name]) for name in RATES}
     true, verdict = np.array(sheet["is_true"]), np.array(sheet["ai_verdict"])
     effects = tuple(_effects(rate, true, verdict))
-    before = rate["rate_belief_control"]
     moves = {(e.truth, e.condition, e.verdict): e.move for e in effects if e.question == "share"}
-    slope = np.polyfit(before, _odds(rate["rate_share_control"]), 1)[0]
     hints = [
         moves["false", condition, "unsure"] - moves["false", condition, "false"]
         for condition in ("forced", "optional")
         if {("false", condition, "unsure"), ("false", condition, "false")} <= set(moves)
     ]
     verdicts = moves.get(("false", "human_fc", "false"), 0.0), moves.get(("true", "human_fc", "true"), 0.0)
-    believed = float(before[true].mean()), float(before[~true].mean())
     unsure = float(np.mean(hints)) if hints else 0.0
-    return Labels(effects, *verdicts, unsure, float(slope), *believed, len(sheet.table.records))
+    return Labels(effects, *verdicts, unsure, len(sheet.table.records))
 
 
 def _effects(rate: dict[str, Float], true: Bool, verdict: npt.NDArray[np.str_]) -> Iterator[LabelEffect]:

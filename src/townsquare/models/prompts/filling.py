@@ -12,8 +12,7 @@ from functools import cache
 from importlib.resources import files as package_files
 from typing import Any
 
-from townsquare.core.errors import UnknownName
-from townsquare.core.registry import did_you_mean
+from townsquare.core.registry import check_known
 
 NOTHING = "(nothing)"
 
@@ -35,8 +34,7 @@ def template(name: str) -> string.Template:
         With the nearest name there is.
     """
     known = templates()
-    if name not in known:
-        raise UnknownName("prompt", got=repr(name), allowed=", ".join(known), do=did_you_mean(name, known))
+    check_known("prompt", name, known)
     return known[name]
 
 

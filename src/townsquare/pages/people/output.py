@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import csv
-import io
 from pathlib import Path
 from typing import Any
 
-from townsquare.core.errors import SettingError
+from townsquare.core.files import writing
 from townsquare.core.private_files import make_folder
-from townsquare.core.text_table import as_csv, as_text
+from townsquare.core.text_table import as_csv, as_text, csv_text
 from townsquare.humans.fit.fit_file import as_json, saved
 from townsquare.humans.fit.profiles import profiles_csv
 from townsquare.humans.fit.scores import Scored
@@ -28,15 +26,6 @@ def write_study(study: Study, folder: Path, *, figures: bool = True) -> list[Pat
     SettingError
         If something is there that is no folder, or it cannot be written.
     """
-    try:
-        make_folder(folder)
-        return _write(study, folder, figures=figures)
-    except OSError as error:
-        reason = error.strerror or "an error of the file system"
-        raise SettingError(str(folder), got=reason, allowed="a folder that can be written") from None
-
-
-def _write(study: Study, folder: Path, *, figures: bool) -> list[Path]:
     tables = tables_of(study)
     texts = {
         "fit.json": as_json(saved(study)),
@@ -46,25 +35,26 @@ def _write(study: Study, folder: Path, *, figures: bool) -> list[Path]:
         **{f"{stem}.csv": as_csv(table) for stem, table in tables.items()},
     }
     written = [folder / name for name in texts]
-    for path, text in zip(written, texts.values(), strict=True):
-        path.write_text(text, encoding="utf-8")
-    for stem, figure in figures_of(study).items() if figures else ():
-        written += write_figure(figure, folder / f"{stem}.svg")
+    with writing(folder):
+        make_folder(folder)
+        for path, text in zip(written, texts.values(), strict=True):
+            path.write_text(text, encoding="utf-8")
+        for stem, figure in figures_of(study).items() if figures else ():
+            written += write_figure(figure, folder / f"{stem}.svg")
     return written
 
 
 def people_csv(study: Study) -> str:
     """Return a CSV of individual parameters: means, 95% posterior intervals, and whether they are identified."""
     grid = study.setup.grid
-    text = io.StringIO(newline="")
-    writer = csv.writer(text, lineterminator="\n")
-    first, second = grid.x_short, grid.y_short
-    head = [part for name in (first, second) for part in (name, f"{name}_low", f"{name}_high", f"{name}_identified")]
-    writer.writerow(["participant", "rows", *head, "separable"])
-    for person in study.people.people:
-        cells = [*(f"{value:.6g}" for value in person.x), person.x_identified, *(f"{value:.6g}" for value in person.y)]
-        writer.writerow([person.name, person.rows, *cells, person.y_identified, person.separable])
-    return text.getvalue()
+    names = (grid.x_short, grid.y_short)
+    head = [part for name in names for part in (name, f"{name}_low", f"{name}_high", f"{name}_identified")]
+    rows = (
+        [person.name, person.rows, *(f"{value:.6g}" for value in person.x), person.x_identified,
+         *(f"{value:.6g}" for value in person.y), person.y_identified, person.separable]
+        for person in study.people.people
+    )  # fmt: skip
+    return csv_text([["participant", "rows", *head, "separable"], *rows])
 
 
 def plain(study: Study) -> dict[str, Any]:

@@ -55,10 +55,6 @@ class CommunityParams(MemberParams):
                                   ge=0, le=100)  # fmt: skip
 
 
-def _normal(purpose: str, n: int, draws: StageDraws) -> Float:
-    return np.asarray(ndtri(np.maximum(draws.uniform(purpose, np.arange(n), lasting=True), 2.0**-54)))
-
-
 def _standard(values: Float) -> Float:
     """Return values with mean 0 and variance 1; 0 where all are equal."""
     spread = values.std()
@@ -115,8 +111,9 @@ def communities_of(n: int, params: CommunityParams, draws: StageDraws, stance: F
     many = min(max(2, n // params.size), max(1, n))
     bands = max(1, round(math.sqrt(many)))
     starts = np.arange(many + 1) * n // many
-    order = np.argsort(known * _standard(stance) + chance * _normal("band", n, draws), kind="stable")
-    score = known * _standard(taste) + chance * _normal("community", n, draws)
+    by_stance, by_taste = (draws.normal(purpose, np.arange(n), lasting=True) for purpose in ("band", "community"))
+    order = np.argsort(known * _standard(stance) + chance * by_stance, kind="stable")
+    score = known * _standard(taste) + chance * by_taste
     cuts = starts[np.arange(bands + 1) * many // bands]
     for low, high in pairwise(cuts.tolist()):
         band = order[low:high]
@@ -135,7 +132,7 @@ def _by_rank(activity: Float) -> Float:
 
 def wanted(n: int, params: CommunityParams, draws: StageDraws, people: People | None) -> Int64:
     """Return how many accounts each agent seeks, (n,) int64: lognormal, more for active people."""
-    z = _normal("wanted", n, draws)
+    z = draws.normal("wanted", np.arange(n), lasting=True)
     if people is not None:
         score = _by_rank(people.activity)
         z = ACTIVITY * score + math.sqrt(1 - ACTIVITY**2 * float(np.mean(score**2))) * z
@@ -153,7 +150,7 @@ def _build(n: int, params: CommunityParams, draws: StageDraws, *, people: People
     stance, taste = stance_of(params, n, people), taste_of(n, people)
     community = communities_of(n, params, draws, stance, taste)
     order = np.argsort(community, kind="stable")
-    popular = np.exp(params.popularity_sd * _normal("popularity", n, draws))
+    popular = np.exp(params.popularity_sd * draws.normal("popularity", np.arange(n), lasting=True))
     before = np.concatenate([np.zeros(1), np.cumsum(popular[order])])
     members = Members(order, community, np.concatenate([[0], np.cumsum(np.bincount(community))]), before,
                       groups_of(params, n, people))  # fmt: skip

@@ -10,6 +10,7 @@ import json
 import shutil
 import tempfile
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -18,6 +19,7 @@ import yaml
 
 from townsquare.core import registry
 from townsquare.core.errors import SettingError
+from townsquare.core.files import writing
 from townsquare.core.member_errors import breach, call_member
 from townsquare.core.tabular import Record, Records, columns_of
 from townsquare.scenario.contents import Scenario
@@ -122,10 +124,10 @@ def import_scenario(
     imported, document = read_import(member, files, params)
     name = into.resolve().name
     scenario = scenario_of_document(into / SCENARIO_FILE, str(into), name, document)
-    draft = into
-    try:
+    with writing(into), ExitStack() as undo:
         into.parent.mkdir(parents=True, exist_ok=True)
         draft = Path(tempfile.mkdtemp(prefix=f".{into.name}-", dir=into.parent))
+        undo.callback(shutil.rmtree, draft, ignore_errors=True)
         for table, rows in document.items():
             if isinstance(rows, Records):
                 lines = (json.dumps(dict(record.cells), ensure_ascii=False) for record in rows.records)
@@ -134,10 +136,4 @@ def import_scenario(
         text = yaml.safe_dump({"name": name, **head}, sort_keys=False, allow_unicode=True)
         (draft / SCENARIO_FILE).write_text(text, encoding="utf-8")
         draft.replace(into)
-    except OSError as error:
-        reason = error.strerror or "an error of the file system"
-        raise SettingError(str(into), got=reason, allowed="a folder that can be written") from None
-    finally:
-        if draft != into:
-            shutil.rmtree(draft, ignore_errors=True)
     return scenario, imported.notices

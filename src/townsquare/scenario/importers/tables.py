@@ -22,7 +22,7 @@ from pydantic import Field
 
 from townsquare.core.cells import column_of, is_filled, name_cell
 from townsquare.core.errors import DataError
-from townsquare.core.registry import did_you_mean
+from townsquare.core.registry import check_known
 from townsquare.core.tabular import TABLE_KINDS, Record, column_name, read_table
 from townsquare.scenario.importers.contract import Imported, Importer
 from townsquare.settings.config import MemberParams
@@ -74,9 +74,7 @@ def _mapped(files: Sequence[Path], name: str, mapping: TableMapping) -> _Table:
     """Return one table, in the scenario's columns; every other column of the file is left out."""
     known = {file.name: file for file in files}
     where = f"mapping, {name}"
-    if mapping.file not in known:
-        do = did_you_mean(mapping.file, list(known))
-        raise DataError(f"{where}, file", got=repr(mapping.file), allowed=", ".join(known), do=do)
+    check_known(f"{where}, file", mapping.file, known, DataError)
     table = read_table(known[mapping.file], TABLE_KINDS)
     columns = mapping.columns.items()
     places = {column_name(ours): column_of(table, theirs, f"{where}, columns") for ours, theirs in columns}

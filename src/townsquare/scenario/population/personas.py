@@ -165,13 +165,8 @@ def write_personas(
     """
     with path.open("w", encoding="utf-8", newline="\n") as out:
         for row, codes in enumerate(traits):
-            answers = {
-                label: int(code) if bank.traits[number].number else bank.answer(number, int(code))
-                for number, (label, code) in enumerate(zip(bank.labels, codes, strict=True))
-                if code != NO_ANSWER
-            }
             text = texts[row] if texts else render_persona(codes, bank)
-            line: dict[str, object] = {"id": ids[row] if ids else str(row), "text": text, "labels": answers}
+            line: dict[str, object] = {"id": ids[row] if ids else str(row), "text": text, "labels": bank.labeled(codes)}
             if activity is not None and not np.isnan(activity[row]):
                 line["activity"] = float(activity[row])
             toward = {name: float(column[row]) for name, column in (stance or {}).items() if not np.isnan(column[row])}

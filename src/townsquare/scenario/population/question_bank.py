@@ -24,7 +24,7 @@ from pydantic import BaseModel, ConfigDict, Field, RootModel
 from scipy.special import ndtr
 
 from townsquare.core import documents
-from townsquare.core.array_types import Float
+from townsquare.core.array_types import Float, Int16
 from townsquare.core.errors import DataError, TownsquareError, UnknownName
 from townsquare.core.registry import check_known
 from townsquare.settings.problems import validated
@@ -192,6 +192,14 @@ class QuestionBank:
         if code == NO_ANSWER:
             return ""
         return str(code) if self.traits[trait].number else self.traits[trait].answers[code]
+
+    def labeled(self, codes: Int16) -> dict[str, str | int]:
+        """Return the answers of a person with these codes (T,), by label; numbers stay numbers."""
+        return {
+            trait.label: code if trait.number else self.answer(number, code)
+            for number, (trait, code) in enumerate(zip(self.traits, codes.tolist(), strict=True))
+            if code != NO_ANSWER
+        }
 
     def groups(self, trait: int) -> tuple[str, ...]:
         """By what people are counted: the answers; of a number its bands, and ``other`` for numbers in none.

@@ -15,11 +15,11 @@ from pathlib import Path
 
 import numpy as np
 import numpy.typing as npt
-from scipy.special import gammaincinv, ndtri
+from scipy.special import gammaincinv
 
 from townsquare.core import files
 from townsquare.core.array_types import Float, Int16, Int64
-from townsquare.core.draws import Draws, Stage, StageDraws
+from townsquare.core.draws import LEAST, Draws, Stage, StageDraws
 from townsquare.core.errors import DataError, SettingError
 from townsquare.core.registry import check_known
 from townsquare.scenario.population.margins import kinds_in_order, rake_bank, rake_people
@@ -27,8 +27,6 @@ from townsquare.scenario.population.personas import Personas, read_personas
 from townsquare.scenario.population.question_bank import NO_ANSWER, QuestionBank, Trait, bundled_bank, read_bank
 from townsquare.scenario.population.survey import Survey, personas_from_survey
 from townsquare.settings.config import Population, StanceStart
-
-_LEAST = 2.0**-54  # half a unit of the draws: a draw of 0 would be an infinite normal
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,7 +121,7 @@ def sample_people(
     # Newcomers of every step are drawn from the same chances: they are fitted once.
     raked = _bank_once(bank, json.dumps(settings.margins)) if settings.margins and known is None else bank
     traits = _sample_traits(agents, raked, draws) if known is None else known.traits
-    taste = _normal("taste", agents, draws) if settings.taste else np.full(n, np.nan)
+    taste = draws.normal("taste", agents, lasting=True) if settings.taste else np.full(n, np.nan)
     activity = _activity(agents, settings, taste, draws)
     if settings.activity_by_trait:
         activity = activity * _factors(settings.activity_by_trait, traits, bank)
@@ -233,7 +231,7 @@ def _from_file(
             raise DataError(str(settings.file), got=got, allowed=f"{allowed}, newcomers included", do=do)
         return personas.take(np.arange(start, needed))
     weights, order = _weights_once(personas, bank, json.dumps(settings.margins), settings.resample)
-    ends, u = np.cumsum(weights[order]), _uniform("persona", agents, draws)
+    ends, u = np.cumsum(weights[order]), draws.uniform("persona", agents, lasting=True)
     if settings.resample and start == 0 and agents.size > 1:
         # Systematic: one agent from each of n equal stretches of the weights, in random order. Margins then hold up to
         # rounding. Newcomers are drawn one by one.
@@ -259,7 +257,7 @@ def _imputed(
         if not (lacking.size and donors.size):
             return donors[:0], donors[:0]
         ends = np.cumsum(weights[donors])
-        u = ends[-1] * _uniform(f"impute:{label}", agents[lacking], draws)
+        u = ends[-1] * draws.uniform(f"impute:{label}", agents[lacking], lasting=True)
         return lacking, donors[np.searchsorted(ends[:-1], u, "right")]
 
     for number, trait in enumerate(bank.traits):
@@ -291,28 +289,19 @@ def _bank_once(bank: QuestionBank, margins: str) -> QuestionBank:
 # --- traits ------------------------------------------------------------------------------------------------
 
 
-def _uniform(purpose: str, agents: Int64, draws: StageDraws) -> Float:
-    return draws.uniform(purpose, agents, lasting=True)
-
-
-def _normal(purpose: str, agents: Int64, draws: StageDraws) -> Float:
-    """Return standard normal, by inverse of its distribution function."""
-    return np.asarray(ndtri(np.maximum(_uniform(purpose, agents, draws), _LEAST)))
-
-
 def _sample_traits(agents: Int64, bank: QuestionBank, draws: StageDraws) -> Int16:
     traits = np.empty((agents.shape[0], len(bank.traits)), np.int16)
     for number, trait in enumerate(bank.traits):
         purpose = f"trait:{trait.label}"
         if trait.number and trait.chances.size:
-            traits[:, number] = trait.low + _choose(trait, None, _uniform(purpose, agents, draws))
+            traits[:, number] = trait.low + _choose(trait, None, draws.uniform(purpose, agents, lasting=True))
         elif trait.number:
             of = trait.number
-            drawn = np.trunc(of.mean + of.sd * _normal(purpose, agents, draws))
+            drawn = np.trunc(of.mean + of.sd * draws.normal(purpose, agents, lasting=True))
             traits[:, number] = np.clip(drawn, of.low, of.high)
         else:
             given = traits[:, trait.given] if trait.given >= 0 else None
-            traits[:, number] = _choose(trait, given, _uniform(purpose, agents, draws))
+            traits[:, number] = _choose(trait, given, draws.uniform(purpose, agents, lasting=True))
     return traits
 
 
@@ -333,12 +322,12 @@ def _choose(trait: Trait, given: Int16 | None, u: Float) -> Int16:
 def _activity(agents: Int64, settings: Population, taste: Float, draws: StageDraws) -> Float:
     """Draw activities with mean 1: lognormal, or 0 for the silent share and a Gamma for the others."""
     if settings.activity_sd is not None:
-        z = _normal("log activity", agents, draws)
+        z = draws.normal("log activity", agents, lasting=True)
         if settings.taste:
             z = settings.taste_activity * taste + math.sqrt(1 - settings.taste_activity**2) * z
         return np.asarray(np.exp(settings.activity_sd * z - settings.activity_sd**2 / 2))
     shape, silent = settings.activity_shape, settings.silent_share
-    u = np.maximum(_uniform("activity", agents, draws), _LEAST)
+    u = np.maximum(draws.uniform("activity", agents, lasting=True), LEAST)
     above = np.maximum((u - silent) / (1.0 - silent), 0.0)
     return np.asarray(gammaincinv(shape, above) / (shape * (1.0 - silent)))
 
@@ -348,13 +337,13 @@ def _stance(
 ) -> Float:
     """Return stances (n,) toward one proposition, shifted by traits and clipped to [-1, 1]."""
     if start.kind == "uniform":
-        stance = 2.0 * _uniform(f"stance:{name}", agents, draws) - 1.0
+        stance = 2.0 * draws.uniform(f"stance:{name}", agents, lasting=True) - 1.0
     elif start.kind == "constant":
         stance = np.full(agents.shape[0], start.mean)
     else:
-        stance = start.mean + start.sd * _normal(f"stance:{name}", agents, draws)
+        stance = start.mean + start.sd * draws.normal(f"stance:{name}", agents, lasting=True)
     if start.kind == "camps":
-        pro = _uniform(f"camp:{name}", agents, draws) < start.pro_share
+        pro = draws.uniform(f"camp:{name}", agents, lasting=True) < start.pro_share
         stance += np.where(pro, start.distance, -start.distance)
     return np.clip(stance + _shifts(start.by_trait, traits, bank), -1.0, 1.0)
 
@@ -362,7 +351,7 @@ def _stance(
 def _confidence(name: str, agents: Int64, settings: Population, draws: StageDraws) -> Float:
     if settings.confidence_sd == 0:
         return np.full(agents.shape[0], settings.confidence_mean)
-    spread = settings.confidence_sd * _normal(f"confidence:{name}", agents, draws)
+    spread = settings.confidence_sd * draws.normal(f"confidence:{name}", agents, lasting=True)
     return np.clip(settings.confidence_mean + spread, 0.0, 1.0)
 
 

@@ -32,7 +32,7 @@ from pydantic import Field, StrictFloat, StrictInt
 from townsquare.core import documents
 from townsquare.core.cells import number_cell
 from townsquare.core.errors import DataError
-from townsquare.core.registry import check_known, did_you_mean
+from townsquare.core.registry import check_known
 from townsquare.core.tabular import Record
 from townsquare.scenario.population.question_bank import QuestionBank, parse_range
 from townsquare.settings.config import MemberParams, setting
@@ -160,9 +160,9 @@ def _check_answers(where: str, meaning: ColumnMeaning, bank: QuestionBank) -> No
         for word, _ in answers:
             number_cell(Record(where, meaning.values, "value"), word, -1, 1, None)
     elif meaning.trait is not None:
-        if meaning.kind is None and meaning.trait not in bank.labels:
-            do = did_you_mean(meaning.trait, bank.labels) or "add `kind: categorical` for a trait of your own"
-            raise DataError(where, got=repr(meaning.trait), allowed=", ".join(bank.labels), do=do)
+        if meaning.kind is None:
+            do = "add `kind: categorical` for a trait of your own"
+            check_known(where, meaning.trait, bank.labels, DataError, do=do)
         for _, answer in (*answers, *meaning.bands.items()):
             if answer is not None and meaning.answers:
                 check_known(f"{where}, answers", str(answer), meaning.answers, DataError)

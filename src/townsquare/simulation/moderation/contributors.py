@@ -16,10 +16,9 @@ from collections.abc import Iterator
 from typing import Literal
 
 import numpy as np
-from scipy.special import ndtri
 
 from townsquare.core.actions import ActionKind
-from townsquare.core.array_types import Array, Bool, Float, Int32, Int64
+from townsquare.core.array_types import Array, Bool, Int32, Int64
 from townsquare.core.draws import StageDraws
 from townsquare.core.enums import NoteStatus, PostKind, PostStatus, Veracity
 from townsquare.core.pairs import spans
@@ -84,8 +83,8 @@ def with_quality(world: World, done: Change, params: ContributorParams, draw: St
         return done
     notes = done.rows["notes"]
     author, post = np.asarray(notes["author"]), np.asarray(notes["post"])
-    lasting = _normal(draw, "skill", author)
-    effort = _normal(draw, "effort", author, world.posts["key"][post])
+    lasting = draw.normal("skill", author, lasting=True)
+    effort = draw.normal("effort", author, world.posts["key"][post], lasting=True)
     quality = np.sqrt(params.skill) * lasting + np.sqrt(1 - params.skill) * effort
     sourced = _sourced(world, params, author, post, draw)
     text, of_bank = np.array(notes["text"]), np.isin(notes["text"], bank.notes)
@@ -103,18 +102,13 @@ def _sourced(world: World, params: ContributorParams, agent: Array, root: Array,
     return draw.uniform("source", agent, world.posts["key"][root], lasting=True) < chance
 
 
-def _normal(draw: StageDraws, purpose: str, agents: Array, keys: Array | int = 0) -> Float:
-    return np.asarray(ndtri(np.maximum(draw.uniform(purpose, agents, keys, lasting=True), 2.0**-54)))
-
-
 def _to_write_about(world: World, params: ContributorParams, time: Time, people: Bool, draw: StageDraws) -> Feed:
     """Return posts with a stance that contributors saw a delay ago, by agent; a noted post needs no other note."""
     now, posts = world.step + 1, world.posts
     agent, root, since = _seen(world, people, now - int(_LATEST / time.step_hours))
     key = posts["key"][root]
-    delay = np.floor(
-        params.write_delay * np.exp(params.write_sd * _normal(draw, "write delay", agent, key)) / time.step_hours
-    )
+    spread = params.write_sd * draw.normal("write delay", agent, key, lasting=True)
+    delay = np.floor(params.write_delay * np.exp(spread) / time.step_hours)
     kind = posts["kind"][root]
     due = (since + delay == now) & (posts["status"][root] == PostStatus.ACTIVE) & (posts["n_stances"][root] > 0)
     due &= (kind == PostKind.INJECTED) | (kind == PostKind.ORIGINAL)
@@ -143,7 +137,7 @@ def _queue(world: World, params: ContributorParams, time: Time, people: Bool, dr
     rate = params.ratings_per_day * time.step_hours / 24
     rate *= 1.0 if time.step_minutes is None else time.rhythm_of(now)
     agents = np.flatnonzero(people).astype(np.int32)
-    eager = np.exp(params.ratings_sd * _normal(draw, "eager", agents) - params.ratings_sd**2 / 2)
+    eager = np.exp(params.ratings_sd * draw.normal("eager", agents, lasting=True) - params.ratings_sd**2 / 2)
     count = np.floor(rate * eager + draw.uniform("ratings", agents)).astype(np.int64)
     agents, count = agents[count > 0], count[count > 0]
     recent = now - notes["step"] <= params.rated_for / time.step_hours

@@ -11,7 +11,6 @@ from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
-from scipy.special import ndtri
 
 from townsquare.core import schema
 from townsquare.core.array_types import Int32
@@ -93,8 +92,8 @@ def _due(world: World, draws: StageDraws, params: Params, step_hours: float) -> 
     rows = np.flatnonzero(open_case).astype(np.int32)
     key, nobody = posts["key"][rows], np.zeros(rows.size, np.int64)
     ruled = draws.uniform("ruled on", nobody, key, lasting=True) < chances[posts["veracity"][rows]]
-    z = ndtri(np.maximum(draws.uniform("delay", nobody, key, lasting=True), 2.0**-54))
-    after = np.floor(params.median * np.exp(params.delay_sd * z) / step_hours)
+    delay = params.delay_sd * draws.normal("delay", nobody, key, lasting=True)
+    after = np.floor(params.median * np.exp(delay) / step_hours)
     due: npt.NDArray[np.int32] = rows[ruled & (posts["step"][rows] + after <= world.step + 1)]
     return due
 

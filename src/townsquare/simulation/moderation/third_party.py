@@ -33,4 +33,4 @@ def bind(asker: Asker) -> Moderator:
     return replace(MODERATOR, review=partial(review, asker=asker))
 
 
-MODERATOR = Moderator("third_party", Params, frozenset(), review, asks, bind)
+MODERATOR = Moderator("third_party", Params, frozenset(), review, asks=asks, bind=bind)

@@ -13,36 +13,28 @@ from townsquare.core.draws import StageDraws
 from townsquare.core.enums import Rating
 from townsquare.core.member_errors import breach, call_member, check_array, check_type, check_values, repeated
 from townsquare.core.schema import NONE, TABLES
-from townsquare.models.contract import Asker
-from townsquare.settings.base import FamilyMember
+from townsquare.models.contract import AskingMember
 from townsquare.simulation.views import COLUMNS, ProposedActions, Views
 
 FAMILY = "policy"
 
 
 @dataclass(frozen=True, slots=True)
-class Policy(FamilyMember):
+class Policy(AskingMember):
     """A member of the family ``policy``.
 
     Attributes
     ----------
-    name : str
-        As in the registry.
-    params : type of MemberParams
-        Its settings, in its own file.
     decide : callable
         ``decide(views, draws, params) -> ProposedActions``. It draws by (agent, key of a post) only, changes nothing,
         and gives the same agent the same choice whoever else is in the views.
     reads : frozenset of str
         What it reads next to the feed: ``persona``, ``memory`` (a run that nobody reads them in has neither), and
         ``believed`` (:attr:`townsquare.simulation.views.Views.believed`).
-    bind : callable, optional
-        ``bind(asker)`` gives the same policy with a language model to ask; it decides only then.
     """
 
     decide: Callable[[Views, StageDraws, Any], ProposedActions]
     reads: frozenset[str] = frozenset()
-    bind: Callable[[Asker], Policy] | None = None
 
 
 @dataclass(frozen=True, slots=True)

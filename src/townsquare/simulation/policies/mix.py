@@ -161,9 +161,9 @@ def reads(policy: Policy, params: Any) -> frozenset[str]:
     return frozenset().union(*(member.reads for member in _kinds(policy, params)))
 
 
-def asks(policy: Policy, params: Any) -> bool:
-    """Return whether a policy, or any member of a mix, asks a language model."""
-    return any(member.bind is not None for member in _kinds(policy, params))
+def asks(params: Params) -> bool:
+    """Return whether any member of the mix asks a language model."""
+    return any(member.bind is not None for member in _kinds(POLICY, params))
 
 
 def bind(asker: Asker) -> Policy:
@@ -171,4 +171,4 @@ def bind(asker: Asker) -> Policy:
     return replace(POLICY, decide=partial(decide, asker=asker))
 
 
-POLICY = Policy("mix", Params, decide, bind=bind)
+POLICY = Policy("mix", Params, decide, bind=bind, asks=asks)
