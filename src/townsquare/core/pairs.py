@@ -15,7 +15,7 @@ import numba as nb
 import numpy as np
 import numpy.typing as npt
 
-from townsquare.core.array_types import Int32, Int64
+from townsquare.core.array_types import Array, Int32, Int64
 from townsquare.core.draws import U64, key2
 
 BLOCK = 1 << 16  # agents a block: its pairs fit the cache better than the whole, and a new block is cheap to make
@@ -121,17 +121,15 @@ class _Query(NamedTuple):
 
     indptr: Int64
     key: Int32
-    start: npt.NDArray[np.generic]
     slot: Int64
     known: npt.NDArray[np.bool_]
     packed: Int64
 
 
 @nb.njit(parallel=True, nogil=True, cache=True)
-def _find_new(old: PairBlock, query: _Query, nptr: Int64) -> None:
+def _find_new(old_ptr: Int64, old_key: Int32, query: _Query, nptr: Int64) -> None:
     """Find the position of each pair, present or new, among the agent's own, from 0, and count the pairs."""
-    old_ptr, old_key, _ = old
-    indptr, key, _, slot, known, packed = query
+    indptr, key, slot, known, packed = query
     for i in nb.prange(indptr.shape[0] - 1):
         lo, hi, first, end = indptr[i], indptr[i + 1], old_ptr[i], old_ptr[i + 1]
         places(old_key, first, end, key, lo, hi, slot)
@@ -157,11 +155,11 @@ def _copy(source: npt.NDArray[np.generic], first: int, n: int, target: npt.NDArr
 
 
 @nb.njit(cache=True)
-def _insert_chunk(first: int, last: int, old: PairBlock, query: _Query, new: PairBlock) -> None:
+def _insert_chunk(first: int, last: int, old: PairBlock, query: _Query, start: Array, new: PairBlock) -> None:
     """Copy pairs of some agents, whole stretches at a time with new ones between them; say where queried ones are."""
     old_ptr, old_key, old_value = old
     new_ptr, new_key, new_value = new
-    indptr, key, start, slot, known, packed = query
+    indptr, key, slot, known, packed = query
     for i in range(first, last):
         lo, hi, o, w = indptr[i], indptr[i + 1], old_ptr[i], new_ptr[i]
         end = lo
@@ -193,11 +191,11 @@ def _insert_chunk(first: int, last: int, old: PairBlock, query: _Query, new: Pai
 
 
 @nb.njit(parallel=True, nogil=True, cache=True)
-def _insert(old: PairBlock, query: _Query, new: PairBlock) -> None:
+def _insert(old: PairBlock, query: _Query, start: Array, new: PairBlock) -> None:
     """Insert the new pairs of all agents. Numba drops what a parallel loop writes into a tuple, so a call writes."""
     n = query.indptr.shape[0] - 1
     for chunk in nb.prange((n + _CHUNK - 1) // _CHUNK):
-        _insert_chunk(chunk * _CHUNK, min(n, (chunk + 1) * _CHUNK), old, query, new)
+        _insert_chunk(chunk * _CHUNK, min(n, (chunk + 1) * _CHUNK), old, query, start, new)
 
 
 def lookup(block: PairBlock, indptr: Int64, keys: Int32) -> Int64:
@@ -229,11 +227,11 @@ def upsert(
         The new block, where each queried pair is in its ``value``, and whether it was there before.
     """
     n, nptr = keys.shape[0], np.zeros_like(block.indptr)
-    query = _Query(indptr, keys, start, np.empty(n, np.int64), np.empty(n, np.bool_), np.empty(n, np.int64))
-    _find_new(block, query, nptr)
+    query = _Query(indptr, keys, np.empty(n, np.int64), np.empty(n, np.bool_), np.empty(n, np.int64))
+    _find_new(block.indptr, block.key, query, nptr)
     np.cumsum(nptr, out=nptr)
     new = PairBlock(nptr, np.empty(int(nptr[-1]), np.int32), np.empty(int(nptr[-1]), block.value.dtype))
-    _insert(block, query, new)
+    _insert(block, query, start, new)
     return new, query.slot, query.known
 
 

@@ -61,8 +61,9 @@ def as_nulls(columns: Sequence[schema.Column]) -> list[pl.Expr]:
 
 
 def to_frame(columns: Sequence[schema.Column], values: schema.Columns) -> pl.DataFrame:
-    """Make a frame with the dtypes of the schema; NumPy arrays of the right dtype are not copied."""
-    return pl.DataFrame([pl.Series(column.name, values[column.name], dtype=dtype_of(column)) for column in columns])
+    """Make a frame with the dtypes of the schema, of arrays that have them already, which are not copied, and texts."""
+    texts = {column.name: pl.String for column in columns if column.dtype == "str"}
+    return pl.DataFrame([pl.Series(c.name, values[c.name], dtype=texts.get(c.name)) for c in columns])
 
 
 def from_frame(table: str, frame: pl.DataFrame) -> schema.Columns:
