@@ -132,6 +132,26 @@ def fit_section(found: dict[str, Any]) -> str:
     return "\n".join(lines)
 
 
+def notes_section(found: dict[str, float]) -> str:
+    """The part about the note scorer ``bridging``."""
+    lines = [
+        "## The note scorer `bridging`",
+        "",
+        f"{found['raters']:,.0f} raters of two camps, {found['notes']:,.0f} notes, {found['ratings']:,.0f} ratings; "
+        "seconds of the processor. The warm fit has 1% more ratings than the fit that it starts from.",
+        "",
+        "| | |",
+        "|---|---:|",
+        f"| a fit from a new start (goal: under 10 s) | {found['cold']:.1f} s |",
+        f"| a fit from the one before, as in a step of a run (goal: under 1 s) | {found['warm']:.1f} s |",
+        f"| share of the time of a run of `health-rumor` with {found['people']:,.0f} people and contributors "
+        f"(goal: under 20%) | {found['town']:.1%} |",
+        "",
+        "",
+    ]
+    return "\n".join(lines)
+
+
 def credence_section(found: dict[str, float]) -> str:
     """The part about the rule ``credence``."""
     named = {
@@ -319,6 +339,10 @@ def main() -> None:
     credence = json.loads(done.stdout.splitlines()[-1])
     print(f"credence: {credence['step']:,.0f} rows a second with the trail", flush=True)
     text += credence_section(credence)
+    done = subprocess.run([sys.executable, str(HERE / "notes.py")], check=True, capture_output=True, text=True)
+    notes = json.loads(done.stdout.splitlines()[-1])
+    print(f"notes: {notes['cold']:.1f} s cold, {notes['warm']:.1f} s warm", flush=True)
+    text += notes_section(notes)
     done = subprocess.run([sys.executable, str(HERE / "models.py")], check=True, capture_output=True, text=True)
     models = json.loads(done.stdout.splitlines()[-1])
     print(f"language models: a server is kept {models['busy']:.0%} busy", flush=True)

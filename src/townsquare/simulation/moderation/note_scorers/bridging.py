@@ -32,7 +32,7 @@ from townsquare.simulation.moderation.note_scorers.factorization import (
 _LEFT_SIDE, _SIDE_MEAN, _BOTH_MEAN = 3, 0.4, 0.3  # raters of each side; highest mean ratings of a note not helpful
 _AUTHOR_COST = 5  # helpful notes that make up for one that is not
 SMALL_SIDE = 9  # up to this net count the smaller side has to be a share of all
-_PASSES, _WARM_PASSES = 2_000, 20  # of a fit from a new start, and from the one of the step before
+_PASSES, WARM_PASSES = 2_000, 10  # of a fit from a new start, and from the one of the step before
 _COLD_EVERY = 24  # steps: a fit from a new start finds another optimum if there is one
 _TAG_WEIGHT, _TAG_QUANTILE, _NEAR_QUANTILE, _TAG_POWER = 2.5, 0.95, 0.4, 5
 
@@ -170,7 +170,7 @@ def note_results(rows: RatedNotes, c: Params, start: Fit | None = None) -> NoteR
     selected = often_enough(rows.note, rows.rater, **least)
     if not selected.any():
         return None
-    sizes = {"notes": rows.notes, "raters": rows.raters, "passes": _PASSES if start is None else _WARM_PASSES}
+    sizes = {"notes": rows.notes, "raters": rows.raters, "passes": _PASSES if start is None else WARM_PASSES}
     first = fit(rows.note[selected], rows.rater[selected], rows.value[selected], penalty, **sizes, start=start)
     everything = np.ones(rows.note.size, np.bool_)
     count = rows.per_note(everything)

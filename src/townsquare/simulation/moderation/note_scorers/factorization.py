@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
+from scipy import sparse
 
 from townsquare.core.array_types import Bool, Float, Int32, Int64
 
@@ -178,9 +179,15 @@ def _numbered(ends: Int32, n: int) -> tuple[Int64, Int64]:
 
 
 def _grouped(own: Int64, other: Int64 | Int32, value: Float) -> _Rows:
-    order = np.argsort(own * (int(other.max(initial=0)) + 1) + other)  # so that the order of ratings has no effect
+    """Sort ratings by own end and then by the other, so that their order has no effect: by counting, in linear time."""
+    shape = int(own.max(initial=-1)) + 1, int(other.max(initial=-1)) + 1
+    table = sparse.coo_array((np.arange(1, value.size + 1, dtype=np.int32), (own, other)), shape).tocsc().tocsr()
     size = np.bincount(own)
-    return _Rows(own[order], np.cumsum(size) - size, size, other[order].astype(np.int64), value[order])
+    group, start = np.repeat(np.arange(size.size), size), np.cumsum(size) - size
+    if table.nnz == value.size:
+        return _Rows(group, start, size, table.indices.astype(np.int64), value[table.data - 1])
+    order = np.lexsort((other, own))  # somebody rated a note twice
+    return _Rows(group, start, size, other[order].astype(np.int64), value[order])
 
 
 def _sums(rows: _Rows, mean: float, other: Scores) -> _Sums:
