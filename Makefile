@@ -10,6 +10,7 @@ CODE := $(wildcard src tests benchmarks docs/notebooks)
 WORKERS ?= 3
 ARGS ?=
 export PYTHON
+export NO_MKDOCS_2_WARNING := 1 # the theme advertises its successor at every build
 export PYTHONDONTWRITEBYTECODE := # where it is set, every process of a test would compile the program and the tests anew
 
 help: ## list the targets
@@ -91,7 +92,7 @@ peers: $(DEV) ## install what bench-peers measures beside Townsquare into .venv-
 bench-peers: peers ## Townsquare beside NDlib, Mesa, mesa-frames and camel-oasis: about ten minutes
 	$(BIN)/python benchmarks/peers/run.py $(ARGS)
 
-docs: $(DEV) ## build the documentation into site/
+docs: $(DEV) ## build the documentation into site/ (.venv/bin/mkdocs serve shows it, with search)
 	$(BIN)/mkdocs build --strict
 
 viewer: ## build the page of `townsquare view` from viewer/ (needs Node 20 and the network)

@@ -69,6 +69,7 @@ def run(
     Returns
     -------
     Run
+        The record, to read while and after the run.
 
     Raises
     ------
@@ -173,6 +174,7 @@ def sweep(
     Returns
     -------
     Experiment
+        Its outcomes, tables and files, as those of a comparison.
 
     Raises
     ------

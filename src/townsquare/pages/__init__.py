@@ -1,0 +1,1 @@
+"""HTML, figures and HTTP, here only."""
