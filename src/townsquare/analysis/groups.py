@@ -31,20 +31,26 @@ def trait_groups(run: Reads) -> pl.DataFrame:
         One row per person and trait it answered: ``agent`` (int32), ``grouping`` (the trait's label), ``group`` (the
         answer; of a trait answered by a number a band, as ``25 to 34``).
     """
-    answers = run.table("traits").join(run.table("trait_values"), on=["trait", "value"])
-    is_code = pl.col("answer") == pl.col("value").cast(pl.String)
-    is_number = (
-        (is_code | (pl.col("answer").cast(pl.Float64, strict=False) == pl.col("number")).fill_null(False))
-        .all()
-        .over("label")
-    )
-    answers = answers.with_columns(is_number.alias("is_number"))
-    parts = [answers.filter(~pl.col("is_number")).select("agent", pl.col("label").alias("grouping"), group="answer")]
-    for (label,), rows in answers.filter("is_number").group_by("label", maintain_order=True):
-        values = rows["value"] if rows["answer"].equals(rows["value"].cast(pl.String)) else rows["number"]
-        bands = pl.Series("group", number_bands(values.to_numpy()), dtype=pl.String)
-        parts.append(rows.select("agent", pl.lit(str(label)).alias("grouping")).with_columns(bands))
-    return pl.concat(parts).cast(GROUPS).sort("grouping", "agent") if parts else pl.DataFrame(schema=GROUPS)
+    by_trait = trait_answers(run).group_by("label", maintain_order=True)
+    parts = [in_groups(rows).with_columns(pl.lit(label).alias("grouping")) for (label,), rows in by_trait]
+    groups = pl.concat(parts).select(list(GROUPS)) if parts else pl.DataFrame(schema=GROUPS)
+    return groups.cast(GROUPS).sort("grouping", "agent")
+
+
+def trait_answers(run: Reads, label: str | None = None) -> pl.DataFrame:
+    """Return who gave which answer, to one trait or to all: the columns of ``traits`` and ``trait_values``."""
+    values = run.table("trait_values")
+    return run.table("traits").join(values if label is None else values.filter(label=label), on=["trait", "value"])
+
+
+def in_groups(answers: pl.DataFrame, *keys: str) -> pl.DataFrame:
+    """Return the answers to one trait as groups: ``keys``, ``agent``, ``group``; bands are those of all rows."""
+    code, number = answers["value"].cast(pl.String), answers["answer"].cast(pl.Float64, strict=False)
+    group = answers["answer"]
+    if ((code == group) | (number == answers["number"]).fill_null(value=False)).all():
+        values = answers["value" if code.equals(group) else "number"]
+        group = pl.Series(number_bands(values.to_numpy()), dtype=pl.String)
+    return answers.select(*keys, "agent", group.alias("group"))
 
 
 def number_bands(values: np.ndarray, bands: int = BANDS) -> list[str]:

@@ -221,11 +221,10 @@ def _show(
         complain(error, kind="failed")
     is_compared = any(run.arm == experiment.baseline for run in experiment.finished)
     made = answer(experiment, rules=rules) if is_compared else None
-    page = None
-    if experiment.finished:
-        compared = experiment if made is None else Comparison.of(experiment, made)
+    compared = Comparison.of(experiment, made) if experiment.finished else None
+    page = location.shown("report.html") if compared else None
+    if compared:
         write_comparison(compared, location.folder / "report.html")
-        page = location.shown("report.html")
 
     facts = {
         "comparison": location.shown(),
@@ -236,6 +235,7 @@ def _show(
         "runs": [picked(run, "arm", "seed", "state", "error", "folder") for run in experiment.runs],
         "outcomes": experiment.outcomes,
         "exposed": made.exposed if made else [],
+        "effects_by_group": compared.by_group if compared else [],
         "paired": experiment.paired() if experiment.finished else [],
     }
     if shown.is_told(location.shown(), facts):

@@ -10,14 +10,13 @@ from collections.abc import Mapping
 
 import polars as pl
 
-from townsquare.analysis import statistics
-from townsquare.analysis.beliefs import last_stances, names
 from townsquare.analysis.contract import Reads, columns
 from townsquare.analysis.facts.contract import window_of
 from townsquare.analysis.groups import persons
 from townsquare.analysis.posts import roots
 from townsquare.core.frames import collected
 from townsquare.core.words import listed, percent, significant
+from townsquare.experiments.by_group import changes, final_stances, over_seeds
 
 GROUPS = {"all people": 1.0, "most exposed tenth": 0.1, "most exposed hundredth": 0.01}
 """Groups of people by their exposures to false posts in the baseline, and the proportion of people in each."""
@@ -48,33 +47,28 @@ def exposed_effects(runs: Mapping[tuple[str, int], Reads], baseline: str) -> pl.
         exposure to a false post in the baseline). A group is left out where fewer people saw one. Empty where half of
         the people or more see a false post, and where nobody does.
     """
-    seeds = sorted(seed for arm, seed in runs if arm == baseline)
-    rows, by_name = [], None
-    for seed in seeds:
+    parts = []
+    for seed in sorted(seed for arm, seed in runs if arm == baseline):
         base = runs[baseline, seed]
-        seen = _false_exposures(base)
+        before, seen = final_stances(base), _false_exposures(base)
         without = seen.filter(n=0).height / max(seen.height, 1)
         if not MOST_WITHOUT < without < 1:
             return pl.DataFrame(schema=TABLE)
-        start, by_name = collected(last_stances(base)), dict(names(base).select("proposition", "name").iter_rows())
-        for arm in dict.fromkeys(arm for arm, at in runs if at == seed and arm != baseline):
-            both = start.join(collected(last_stances(runs[arm, seed])), on=["agent", "proposition"], suffix="_arm")
-            for group, share in GROUPS.items():
-                people = seen.head(max(1, round(share * seen.height)))
-                if share < 1 and not people["n"].min():
-                    continue  # fewer people saw a false post
-                change = (
-                    both.join(people, on="agent")
-                    .group_by("proposition")
-                    .agg((pl.col("end_arm") - pl.col("end")).mean().alias("change"))
-                )
-                rows += [(arm, by_name[p], group, people.height, without, value) for p, value in change.iter_rows()]
-    made = pl.DataFrame(rows, schema=columns("arm:str proposition:str group:str people without change"), orient="row")
-    out = [
-        (*key, each["people"].mean(), *statistics.mean(each["change"].to_numpy()), each.height, each["without"].mean())
-        for key, each in made.group_by("arm", "proposition", "group", maintain_order=True)
-    ]
-    return statistics.tidy(out, TABLE)
+        most = {group: seen.head(max(1, round(share * seen.height))) for group, share in GROUPS.items()}
+        groups = pl.concat(
+            people.select("agent", group=pl.lit(group))
+            for group, people in most.items()
+            if people["n"].min() or GROUPS[group] == 1  # else fewer people saw a false post
+        )
+        parts += [
+            changes(before, final_stances(run), groups).with_columns(arm=pl.lit(arm), without=pl.lit(without))
+            for (arm, at), run in runs.items()
+            if at == seed and arm != baseline
+        ]
+    if not parts:
+        return pl.DataFrame(schema=TABLE)
+    made = over_seeds(pl.concat(parts), ["arm", "proposition", "group"], ["agents", "without"])
+    return made.rename({"agents": "people"}).select(list(TABLE))
 
 
 def exposed_sentences(effects: pl.DataFrame, short: Mapping[str, str], statements: Mapping[str, str]) -> list[str]:

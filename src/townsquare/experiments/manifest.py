@@ -25,6 +25,7 @@ from townsquare.core.former_names import FORMER_NAMES
 from townsquare.core.identity import run_hash
 from townsquare.core.registry import check_known
 from townsquare.experiments.arms import Arm, shown
+from townsquare.experiments.by_group import effects_by_group
 from townsquare.experiments.cluster.stores import ObjectStore
 from townsquare.experiments.paired import paired
 from townsquare.record.run import Run
@@ -255,6 +256,12 @@ class Experiment:
     def paired(self, baseline: str | None = None) -> pl.DataFrame:
         """Compare each arm with the baseline, by seed: see :func:`townsquare.experiments.paired.paired`."""
         return paired(self.outcomes, baseline or self.baseline)
+
+    def effects_by_group(self, baseline: str | None = None) -> pl.DataFrame:
+        """Measure the effect of each arm within each answer of a survey: see :mod:`townsquare.experiments.by_group`."""
+        base = baseline or self.baseline
+        check_known("baseline", base, [arm.name for arm in self.arms])
+        return effects_by_group({(r.arm, r.seed): Run.open(self.folder / r.folder) for r in self.finished}, base)
 
     def record(self, run: ArmRun, result: RunResult | BaseException) -> Experiment:
         """Return the same comparison, with how one of its runs ended."""

@@ -146,6 +146,7 @@ CALLS: dict[str, tuple[list[Any], Callable[[Made, Any], object]]] = {
     "Experiment.table": (NO_TABLE, lambda made, x: made.compared.table(x)),
     "Experiment.load": (NO_RUN, lambda made, x: ts.Experiment.load(x)),
     "Experiment.paired": (["nune", 3, ["x"]], lambda made, x: made.compared.paired(x)),
+    "Experiment.effects_by_group": (["nune", 3, ["x"]], lambda made, x: made.compared.effects_by_group(x)),
     "run_debate(topic)": (["austertiy", "nowhere.csv", "", 3, ["austerity"]], lambda made, x: debated(x)),
     "run_debate(settings)": (
         [{"own_claim": True}, {"theta": 0}, "u=1", {"u": "a"}],

@@ -15,6 +15,7 @@ from townsquare.core.errors import RecordError
 from townsquare.core.words import printable
 from townsquare.experiments.answer import Answer, answer
 from townsquare.experiments.arms import Arm, labels
+from townsquare.experiments.by_group import TABLE
 from townsquare.experiments.courses import bands
 from townsquare.experiments.manifest import Experiment
 from townsquare.record.run import Run
@@ -44,6 +45,8 @@ class Comparison:
     note_effects : DataFrame
         ``arm``, and the columns of :func:`townsquare.analysis.notes.note_effects`, added up over seeds, of each arm
         with notes beside a baseline without; empty where there is none.
+    by_group : DataFrame
+        Of :func:`townsquare.experiments.by_group.effects_by_group`; empty where people come from no survey.
     """
 
     answer: Answer
@@ -54,6 +57,7 @@ class Comparison:
     shared: Mapping[str, str] = field(default_factory=dict)
     statements: Mapping[str, str] = field(default_factory=dict)
     note_effects: pl.DataFrame = field(default_factory=pl.DataFrame)
+    by_group: pl.DataFrame = field(default_factory=lambda: pl.DataFrame(schema=TABLE))
 
     @property
     def baseline(self) -> str:
@@ -69,6 +73,10 @@ class Comparison:
     def labels(self) -> dict[str, str]:
         """A short name of each arm."""
         return {name: printable(label, 40) for name, label in labels(self.arms).items()}
+
+    def called(self, proposition: str) -> str:
+        """Return the statement of a proposition, or else its name."""
+        return printable(self.statements.get(proposition, proposition).removesuffix("."), 80)
 
     @property
     def seeds(self) -> list[int]:
@@ -104,8 +112,8 @@ class Comparison:
         main = {name: path for path, name in _MAIN.items() if path not in experiment.vary}
         shared = {name: str(setting(run, *path.split("."))) for name, path in main.items()}
         drawn = bands(experiment.courses())
-        says = made or answer(experiment)
-        return cls(says, experiment.arms, long, drawn, notes, shared, statements(run), _note_effects(experiment))
+        within = (_note_effects(experiment), experiment.effects_by_group())
+        return cls(made or answer(experiment), experiment.arms, long, drawn, notes, shared, statements(run), *within)
 
 
 def _note_effects(experiment: Experiment) -> pl.DataFrame:

@@ -3,18 +3,23 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
+from functools import partial
 from pathlib import Path
+from typing import Any
 
 import polars as pl
 
 from townsquare.analysis.contract import Measure
 from townsquare.analysis.outcomes import describe, groups
 from townsquare.core.text_table import Table, table
-from townsquare.core.words import number, printable, signed, significant
-from townsquare.experiments.arms import shown
+from townsquare.core.words import count, number, printable, short, signed, significant
+from townsquare.experiments.answer import LEVEL, MOST_SECONDARY
+from townsquare.experiments.arms import shown as setting_value
+from townsquare.experiments.by_group import LEAST
 from townsquare.experiments.manifest import Experiment
 from townsquare.pages.report.comparison import Comparison
-from townsquare.pages.report.forest import courses, forest, strip, summary
+from townsquare.pages.report.forest import answers, courses, forest, strip, summary
 from townsquare.pages.report.page import Page
 from townsquare.pages.report.section import Section
 
@@ -85,7 +90,9 @@ def _arms(comparison: Comparison) -> list[dict[str, str]]:
     return [
         {
             "name": labels[arm.name],
-            "settings": printable(", ".join(f"{key}={shown(value)}" for key, value in arm.changes.items()), 400),
+            "settings": printable(
+                ", ".join(f"{key}={setting_value(value)}" for key, value in arm.changes.items()), 400
+            ),
         }
         for arm in comparison.arms
     ]
@@ -98,11 +105,12 @@ def _sections(comparison: Comparison) -> list[Section]:
     known = [describe(name, comparison.statements) for name in names]
     ordered = sorted(known, key=lambda what: (not what.main, importance.get(what.name, len(importance))))
     titles = groups()
-    return [
+    sections = [
         _section(comparison, group, titles[group], [what for what in ordered if what.group == group])
         for group in dict.fromkeys(what.group for what in ordered)
         if group != "caveat"
     ]
+    return [*sections, *_by_answer(comparison)]
 
 
 def _section(comparison: Comparison, group: str, title: str, outcomes: list[Measure]) -> Section:
@@ -120,6 +128,49 @@ def _section(comparison: Comparison, group: str, title: str, outcomes: list[Meas
         group, title, says=says if undefined and comparison.others else [], figures=figures,
         open_tables=averted, tables=[_table(comparison, what) for what in outcomes],
     )  # fmt: skip
+
+
+_BY_ANSWER = [
+    "Groups are not randomized. Within a group, the same agents are compared in both arms, so the effect is that of "
+    "the arm. But groups differ in more than this answer, so a difference between their effects may have another "
+    "cause. That one CI excludes zero and another does not is no evidence of such a difference.",
+    "CIs reflect variation between seeds only. Agents are drawn from respondents: few respondents say little about "
+    f"other people with the same answer. Groups of fewer than {LEAST} agents are left out.",
+    "By chance alone, about one test in twenty has p < 0.05. Holm's correction is for all tests of this section.",
+]
+_MOST_FIGURES, _MOST_ROWS = 6, 200
+
+
+def _by_answer(comparison: Comparison) -> list[Section]:
+    """Return the section on people with one answer to the survey; none without a survey."""
+    keys, size = ["trait", "proposition"], (pl.col("value").abs() / (pl.col("high") - pl.col("low"))).fill_nan(0.0)
+    effects = comparison.by_group.sort(size.max().over(keys), descending=True, maintain_order=True)
+    if not effects.height:
+        return []
+    clear = effects.filter(pl.col("p_holm") < LEVEL).sort(size, descending=True)
+    tests, of = effects.drop_nans("p").height, count(effects["trait"].n_unique(), "question")
+    says = f"Final stances compared with {comparison.labels[comparison.baseline]}, within each answer to {of}: "
+    says += f"{clear.height} of {count(tests, 'test')} {'has' if clear.height == 1 else 'have'} Holm p < {LEVEL:g}"
+    named = [_answer_effect(comparison, row) for row in clear.head(MOST_SECONDARY).iter_rows(named=True)]
+    says += f", the clearest: {'; '.join(named)}." if named else "."
+    each = zip(range(_MOST_FIGURES), effects.group_by(keys, maintain_order=True), strict=False)
+    figures = [answers(comparison, f"by-answer-{at}", rows) for at, (_, rows) in each]
+    shown = effects.head(_MOST_ROWS).with_columns(pl.col("arm").replace(comparison.labels))
+    note = f"The first {_MOST_ROWS} of {number(effects.height)}." if effects.height > _MOST_ROWS else ""
+    words = ("question=trait", "answer", "proposition", *(["arm"] if len(comparison.others) > 1 else []))
+    columns = (
+        (short, *words), (partial(number, digits=0), "agents", "respondents"),
+        (signed, "difference=value", "95% CI low=low", "95% CI high=high"), (_chance, "p", "p, Holm=p_holm"),
+    )  # fmt: skip
+    listed = table("Effects by answer, questions with the clearest first", shown, *columns, note=note)
+    return [Section("by-answer", "Effects by answer to the survey", [says], _BY_ANSWER, figures, [listed])]
+
+
+def _answer_effect(comparison: Comparison, row: Mapping[str, Any]) -> str:
+    value, low, high = (significant(row[name], 2, signed=True) for name in ("value", "low", "high"))
+    of, arm = comparison.called(row["proposition"]), comparison.labels[row["arm"]]
+    who = f"{printable(row['trait'], 40)}: {printable(row['answer'], 40)}"
+    return f"{value} (95% CI {low} to {high}) on “{of}” under {arm} for {who}"
 
 
 def _averted(comparison: Comparison) -> list[Table]:

@@ -85,7 +85,8 @@ def write_comparison_files(experiment: Experiment, folder: Path, **options: bool
     """Write the page of a comparison and its numbers; as :func:`write_files`."""
     comparison = Comparison.of(experiment)
     frames = {"outcomes": comparison.outcomes, "effects": comparison.answer.effects} | {
-        "differences": comparison.differences, "courses": comparison.courses, "paired": experiment.paired()
+        "differences": comparison.differences, "courses": comparison.courses, "paired": experiment.paired(),
+        "effects_by_group": comparison.by_group,
     }  # fmt: skip
     page = comparison_page(comparison)
     return [*write_files(page, frames.items(), folder, **options), *_with_methods(experiment, folder)]

@@ -15,7 +15,7 @@ import polars as pl
 from townsquare.analysis.contract import Measure
 from townsquare.core.words import printable, signed
 from townsquare.experiments.answer import amount
-from townsquare.pages.report.axes import DASHES, MARKERS, amounts, amounts_across, band, from_zero, interval
+from townsquare.pages.report.axes import DASHES, MARKERS, amounts, amounts_across, band, from_zero, interval, intervals
 from townsquare.pages.report.chart import Chart
 from townsquare.pages.report.comparison import Comparison
 from townsquare.pages.report.svg import Figure
@@ -134,6 +134,25 @@ def forest(comparison: Comparison, outcomes: Sequence[Measure], key: str, captio
 
     data = comparison.differences.filter(pl.col("outcome").is_in([what.name for what in outcomes]))
     return Figure(key, caption, data, draw, height=_height(outcomes, len(arms)), width=WIDTH)
+
+
+def answers(comparison: Comparison, key: str, effects: pl.DataFrame) -> Figure:
+    """Draw effects on stances by answer to one question: a row for each answer and other arm, with its 95% CI."""
+    first, base = effects.row(0, named=True), comparison.labels[comparison.baseline]
+    statement = comparison.called(first["proposition"])
+    caption = f"{printable(first['trait'], 40)}: difference from {base} in final stance on “{statement}”, 95% CI"
+
+    def draw(axes: Chart, rows: pl.DataFrame) -> None:
+        named = []
+        for row in rows.iter_rows(named=True):
+            arm = f", {comparison.labels[row['arm']]}" if len(comparison.others) > 1 else ""
+            ends = (row["value"], row["low"], row["high"], roles(comparison)[row["arm"]])
+            named.append((printable(f"{row['answer']}{arm}", 40), *ends))
+        intervals(axes, named)
+        axes.axvline(0.0, color=color("muted"), linewidth=1.0)
+        amounts_across(axes, "difference, stance")
+
+    return Figure(key, caption, effects, draw, height=round(FRAME + 1.3 * ROW * effects.height), width=WIDTH)
 
 
 def strip(comparison: Comparison, outcomes: Sequence[Measure], key: str, caption: str) -> Figure:
