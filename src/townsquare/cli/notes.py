@@ -48,7 +48,9 @@ def score(
             scored.raters.write_csv(out / "raters.csv")
     if as_json:
         side = scored.results.smaller_side
-        return show_json({"notes": scored.notes.to_dicts(), "smaller_side": side, "loss": scored.results.first.loss})
+        return show_json(
+            {"notes": scored.notes.to_dicts(), "smaller_side": side, "loss": scored.results.people.first.loss}
+        )
     _show_scores(scored)
     if out is not None:
         print(f"tables  {out}")

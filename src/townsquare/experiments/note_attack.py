@@ -100,7 +100,7 @@ def _by_threshold(rows: bridging.RatedNotes) -> Bool:
     helpful, not_helpful = (rows.per_note(rows.value == value).astype(np.int32) for value in (1, 0))
     step, none = np.zeros(rows.note.size, np.int32), np.full(rows.notes, np.nan)
     written, rated = np.zeros(rows.notes, np.int32), (rows.note, rows.rater, rows.value, step)
-    ratings = NoteRatings(*rated, rows.author, written, written, helpful, not_helpful, 1)
+    ratings = NoteRatings(*rated, rows.author, written, written, written, helpful, not_helpful, 1)
     scores = threshold.score(ratings, NoteScores(rows.status, none, none), threshold.Params())
     return np.asarray(scores.status == NoteStatus.SHOWN)
 

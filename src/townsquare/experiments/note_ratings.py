@@ -76,8 +76,8 @@ def score_notes(path: Path, params: Params | None = None) -> ScoredNotes:
         "note": rated, "ratings": np.bincount(note, minlength=len(rated)), "intercept": results.notes.intercept,
         "factor": results.notes.factor, "bound": results.bound, "status": [words[int(s)] for s in results.status],
     })  # fmt: skip
-    people = results.second.raters
-    of_raters = {"intercept": people.intercept, "factor": people.factor, "passed": results.passed}
+    people = results.people.second.raters
+    of_raters = {"intercept": people.intercept, "factor": people.factor, "passed": results.people.passed}
     frame = pl.DataFrame({name: values[: len(raters)] for name, values in of_raters.items()})
     return ScoredNotes(notes, frame.insert_column(0, raters.alias("rater")), results, rows, recorded)
 
@@ -112,15 +112,15 @@ def check(path: Path) -> dict[str, float | str | None]:
     clear = np.min(np.abs(intercept - np.array(ends)), axis=0, initial=np.inf, where=~np.isnan(intercept)) > NEAR
     ours = recorded["rules"].fill_null("").str.contains_any(_NOT_BUILT).not_().to_numpy()
     statuses = {
-        "first_status": results.provisional, "thresholds": results.by_thresholds, "status": results.status
+        "first_status": results.people.provisional, "thresholds": results.by_thresholds, "status": results.status
     }  # fmt: skip
     columns = {"first_status": "status_r1", "thresholds": "status_thresholds", "status": "status"}
     same = {name: given == _statuses(recorded[columns[name]]) for name, given in statuses.items()}
-    first, last = results.first.notes.intercept, results.notes.intercept
+    first, last = results.people.first.notes.intercept, results.notes.intercept
     return {
         "folder": path.name, "notes": float(intercept.size),
         "first_correlation": _correlation(first, _numbers(path, recorded, "intercept_r1")),
-        "first_difference": _difference(first, _numbers(path, recorded, optimum)), "loss": results.first.loss,
+        "first_difference": _difference(first, _numbers(path, recorded, optimum)), "loss": results.people.first.loss,
         "correlation": _correlation(last, intercept), "difference": _difference(last, intercept),
         "first_status": float(same["first_status"].mean()), "thresholds": float(same["thresholds"].mean()),
         "thresholds_clear": float(same["thresholds"][clear].mean()), "status": float(same["status"][ours].mean()),

@@ -89,7 +89,9 @@ class World:
         self.claims = GrowingTable("claims")
         self.claim_kinds: dict[tuple[int, int, int, float], int] = {}
         self.near_duplicates = GrowingTable("near_duplicates")
-        self.notes = GrowingTable("notes", {"decided": schema.NONE, "intercept": np.nan, "factor": np.nan})
+        self.notes = GrowingTable(
+            "notes", {"decided": schema.NONE, "settled": schema.NONE, "intercept": np.nan, "factor": np.nan}
+        )
         self.note_ratings = GrowingTable("note_ratings")
         self.personas = GrowingTable("personas")
         self.treatments = GrowingTable("treatments")
@@ -377,6 +379,8 @@ class World:
         """Give notes a status, and those for which it is another one the step."""
         other = self.notes["status"][note] != status
         self.notes.write("decided")[note[other]] = step[other]
+        first = (self.notes["settled"][note] < 0) & (status != NoteStatus.PENDING)
+        self.notes.write("settled")[note[first]] = step[first]
         self.notes.write("status")[note] = status
 
     def _label(self, posts: npt.NDArray[Any]) -> None:

@@ -111,7 +111,10 @@ def _counted(note: Int32, value: Float, n: int) -> tuple[Int32, Int32]:
 def _renumbered(ratings: NoteRatings, new_number: Int64) -> NoteRatings:
     """Return the same notes, of which the k-th is now the one at ``place[k]``."""
     order = np.argsort(new_number)
-    notes = {name: getattr(ratings, name)[order] for name in ("author", "written", "decided", "helpful", "not_helpful")}
+    notes = {
+        name: getattr(ratings, name)[order]
+        for name in ("author", "written", "decided", "settled", "helpful", "not_helpful")
+    }
     return replace(ratings, note=new_number[ratings.note].astype(np.int32), **notes)
 
 
@@ -134,6 +137,6 @@ def _two_camps(rng: np.random.Generator, raters: int = 60, notes: int = 30) -> N
     value = np.where(u < liking, 1.0, np.where(u < liking + 0.1, 0.5, 0.0))
     return NoteRatings(
         note.astype(np.int32), rater.astype(np.int32), value, rng.integers(1, 5, note.size, dtype=np.int32),
-        rng.integers(0, raters, notes, dtype=np.int32), np.zeros(notes, np.int32), np.full(notes, NONE, np.int32),
-        *_counted(note, value, notes), 4,
+        rng.integers(0, raters, notes, dtype=np.int32), np.zeros(notes, np.int32), *np.full((2, notes), NONE, np.int32),
+        *_counted(note, value, notes), 24,
     )  # fmt: skip

@@ -125,7 +125,7 @@ def test_a_row_of_scores_is_a_change_and_the_last_ones_are_those_of_all_ratings(
     counted = (np.bincount(note[rating == value], minlength=notes.height).astype(np.int32) for value in (1, 0))
     ratings = NoteRatings(  # type: ignore[call-arg]  # of columns that a loop gives
         *(given[name].to_numpy() for name in ("note", "agent", "rating", "step")),
-        *(notes[name].to_numpy() for name in ("author", "step")), np.full(notes.height, -1, np.int32), *counted,
+        *(notes[name].to_numpy() for name in ("author", "step")), *np.full((2, notes.height), -1, np.int32), *counted,
         run.last_step,
     )  # fmt: skip
     before = NoteScores(np.zeros(notes.height, np.uint8), *np.full((2, notes.height), np.nan))

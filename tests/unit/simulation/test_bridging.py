@@ -201,7 +201,7 @@ def test_ratings_that_say_little_give_pending_notes_or_one_status_and_no_warning
 def test_a_locked_note_stays_as_it_is_when_too_few_ratings_count() -> None:
     nobody, note = np.zeros(0, np.int32), np.zeros(2, np.int32)
     ratings = NoteRatings(
-        nobody, nobody, np.zeros(0), nobody, note, note, np.array([1, 9], np.int32), note, note, now=10
+        nobody, nobody, np.zeros(0), nobody, note, note, *np.array([[1, 9]] * 2, np.int32), note, note, now=10
     )
     previous = NoteScores(np.full(2, NoteStatus.SHOWN, np.uint8), np.full(2, 0.5), np.zeros(2))
     found = ChosenNoteScorer(SCORER, Params(lock_after=8)).scores(ratings, previous)
@@ -217,8 +217,8 @@ def test_published_column_names_and_levels_are_understood(golden: Path, tmp_path
     head = "noteId\traterParticipantId\thelpfulnessLevel\tcreatedAtMillis"
     table = "\n".join([head, *(f"{note}\t{rater}\t{levels[value]}\t{time}" for rater, note, value, time, *_ in cells)])
     (tmp_path / "public.tsv").write_text(table)
-    ours = score_notes(golden / "s06_few_ratings").results.first.notes.intercept
-    theirs = score_notes(tmp_path / "public.tsv").results.first.notes.intercept
+    ours = score_notes(golden / "s06_few_ratings").results.people.first.notes.intercept
+    theirs = score_notes(tmp_path / "public.tsv").results.people.first.notes.intercept
     np.testing.assert_allclose(np.sort(theirs[~np.isnan(theirs)]), np.sort(ours[~np.isnan(ours)]), atol=1e-6)
 
 

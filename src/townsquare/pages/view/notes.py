@@ -114,7 +114,7 @@ class Scored:
     @property
     def factor(self) -> Float:
         """Factors of raters, NaN for those that do not count."""
-        return np.asarray(self.sign * self.results.second.raters.factor)
+        return np.asarray(self.sign * self.results.people.second.raters.factor)
 
 
 def _params(of: Snapshot) -> bridging.Params | None:
@@ -134,8 +134,7 @@ def _score(of: Snapshot, step: int) -> Scored | None:
     if params is None:
         return None
     ratings, previous = _ratings(of, step)
-    rows = bridging.rated(ratings, previous, params)
-    results = bridging.note_results(rows, params)
+    rows, results = bridging.rated(ratings, previous, params), bridging.results_of(ratings, previous, params)
     if results is None:
         return None
     recorded = post_queries.note_states(of.cached, step)["factor"].to_numpy()
@@ -150,17 +149,18 @@ def _ratings(of: Snapshot, step: int) -> tuple[NoteRatings, NoteScores]:
     value = given["rating"].fill_nan(None).fill_null(given["helpful"].cast(pl.Float64))
     changes = of.cached.table("note_scores").filter(pl.col("step") < step)
     changed = pl.col("status") != pl.col("status").shift(fill_value=int(NoteStatus.PENDING)).over("note")
-    since = changes.filter(changed).group_by("note").agg(decided=pl.col("step").last())
+    since = changes.filter(changed).group_by("note").agg(decided=pl.col("step").last(), settled=pl.col("step").first())
     last = changes.group_by("note").agg(pl.col("status", "intercept", "factor").last())
     both = written.select("note").join(last, on="note", how="left", maintain_order="left")
     known = both.join(since, on="note", how="left", maintain_order="left")
     status = known["status"].fill_null(int(NoteStatus.PENDING)).to_numpy().astype(np.uint8)
     numbers = (known[name].fill_null(float("nan")).to_numpy() for name in ("intercept", "factor"))
+    since_when = (known[name].fill_null(NONE).to_numpy() for name in ("decided", "settled"))
     note, whole = given["note"].to_numpy(), value.to_numpy()
     helpful, low = (np.bincount(note[whole == at], minlength=written.height).astype(np.int32) for at in (1, 0))
     ratings = NoteRatings(
         note, given["agent"].to_numpy(), whole, given["step"].to_numpy(), written["author"].to_numpy(),
-        written["step"].to_numpy(), known["decided"].fill_null(NONE).to_numpy(), helpful, low, step,
+        written["step"].to_numpy(), *since_when, helpful, low, step,
     )  # fmt: skip
     return ratings, NoteScores(status, *numbers)
 
@@ -174,8 +174,8 @@ def raters(of: Snapshot, step: int, number: int) -> pl.DataFrame:
     scored, known = _scored(of, step), pl.DataFrame(schema=schema)
     if scored is not None:
         rater = np.unique(scored.rows.rater)
-        intercept = scored.results.second.raters.intercept[rater]
-        columns = rater, scored.factor[rater], intercept, scored.results.passed[rater]
+        intercept = scored.results.people.second.raters.intercept[rater]
+        columns = rater, scored.factor[rater], intercept, scored.results.people.passed[rater]
         known = pl.DataFrame(dict(zip(schema, columns, strict=True)), schema=schema).with_columns(
             pl.col("factor", "intercept").fill_nan(None)
         )
@@ -192,7 +192,7 @@ def plane(of: Snapshot, step: int) -> pl.DataFrame:
 def _why(scored: Scored, number: int) -> dict[str, Any]:
     """Return rounds, ratings by side and conditions of a note."""
     rows, results, c = scored.rows, scored.results, scored.params
-    votes = bridging.votes_by_side(rows, results.passed, scored.factor)
+    votes = bridging.votes_by_side(rows, results.people.passed, scored.factor)
     of_note = rows.note == number
     intercept, factor = (float(part[number]) for part in (results.notes.intercept, scored.sign * results.notes.factor))
     was_shown = rows.status[number] == NoteStatus.SHOWN
@@ -215,8 +215,8 @@ def _why(scored: Scored, number: int) -> dict[str, Any]:
     ]  # fmt: skip
     return {
         "rounds": {
-            "first": float(results.first.notes.intercept[number]),
-            "provisional": NoteStatus(int(results.provisional[number])).name.lower(),
+            "first": float(results.people.first.notes.intercept[number]),
+            "provisional": NoteStatus(int(results.people.provisional[number])).name.lower(),
             "intercept": intercept,
             "factor": factor,
             "bound": float(results.bound[number]),
@@ -232,7 +232,7 @@ def _why(scored: Scored, number: int) -> dict[str, Any]:
 def _sides(scored: Scored, of_note: np.ndarray) -> list[dict[str, Any]]:
     """Return the ratings of a note by the side of the rater; raters without a factor, or who did not pass, apart."""
     rater, value = scored.rows.rater[of_note], scored.rows.value[of_note]
-    factor, passed = scored.factor[rater], scored.results.passed[rater]
+    factor, passed = scored.factor[rater], scored.results.people.passed[rater]
     sides = {"left": passed & (factor < 0), "right": passed & (factor >= 0), "not counted": ~passed | np.isnan(factor)}
     words = {"helpful": 1.0, "somewhat": 0.5, "not_helpful": 0.0}
     return [

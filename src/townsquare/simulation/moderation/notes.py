@@ -46,7 +46,7 @@ def rated_notes(world: World) -> NoteRatings:
     given, notes = world.note_ratings, world.notes
     return NoteRatings(
         given["note"], given["agent"], given["rating"], given["step"], notes["author"], notes["step"],
-        notes["decided"], notes["helpful"], notes["not_helpful"], world.step + 1,
+        notes["decided"], notes["settled"], notes["helpful"], notes["not_helpful"], world.step + 1,
     )  # fmt: skip
 
 

@@ -7,12 +7,17 @@ published scorer (``mf_base_scorer.py``, ``scoring_rules.py``, commit 273c895). 
 and diligence, the filter of tags "incorrect", high-volume and correlated raters, ratings asked for by sampling, and
 learned delays.
 
+In a run, raters are fitted every ``raters_every`` steps and notes in every step, as the published scorer separates
+"prescoring" from final scoring: between two fits of raters, a note changes its status by its own ratings alone.
+
 The model needs raters who disagree by camp. Without camps the factor has one sign, and statuses mean little.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
+from functools import lru_cache
+from hashlib import blake2b
 
 import numpy as np
 
@@ -32,8 +37,6 @@ from townsquare.simulation.moderation.note_scorers.factorization import (
 _LEFT_SIDE, _SIDE_MEAN, _BOTH_MEAN = 3, 0.4, 0.3  # raters of each side; highest mean ratings of a note not helpful
 _AUTHOR_COST = 5  # helpful notes that make up for one that is not
 SMALL_SIDE = 9  # up to this net count the smaller side has to be a share of all
-_PASSES, WARM_PASSES = 2_000, 10  # of a fit from a new start, and from the one of the step before
-_COLD_EVERY = 24  # steps: a fit from a new start finds another optimum if there is one
 _TAG_WEIGHT, _TAG_QUANTILE, _NEAR_QUANTILE, _TAG_POWER = 2.5, 0.95, 0.4, 5
 
 
@@ -59,6 +62,9 @@ class Params(MemberParams):
         None, "a rating counts for its rater this many steps after the note; null: always", ge=0
     )
     lock_after: int | None = setting(None, "age in steps from which a status stays; null: never", ge=1)
+    raters_every: int = setting(
+        24, "steps between fits of raters, on all ratings so far; notes are fitted in every step (assumed)", ge=1
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +77,7 @@ class RatedNotes:
     value : (r,) float64
         1 helpful, 0.5 somewhat helpful, 0 not helpful.
     timely : (r,) bool
-        Whether the rating counts for the agreement of its rater: it came in time, and before the note had its status.
+        Whether the rating counts for the agreement of its rater: it came in time, and before the note had a status.
     author : (n,) int32
         A rater's number, or a larger one for someone who never rates.
     misleading : (n,) bool
@@ -105,16 +111,40 @@ class RatedNotes:
 
 
 @dataclass(frozen=True, slots=True)
-class NoteResults:
-    """All that the rounds give: fits of both rounds, which raters passed (u,), final scores, bound and statuses (n,).
+class RaterFit:
+    """What the first two rounds give: their fits, provisional statuses (n,), which raters passed (u,), and sizes.
 
-    ``by_thresholds`` are statuses without the bound and without tags.
+    ``ratings`` and ``notes`` are how many the second fit has.
     """
 
     first: Fit
     second: Fit
     provisional: Array
     passed: Bool
+    ratings: int
+    notes: int
+
+    def sized(self, raters: int, notes: int) -> RaterFit:
+        """Return the fit for so many raters and notes: those that came after it have no scores, and did not pass."""
+        first, second = (
+            replace(
+                of, raters=Scores(*(_sized(one, raters, np.nan) for one in of.raters)),
+                notes=Scores(*(_sized(one, notes, np.nan) for one in of.notes)),
+            )
+            for of in (self.first, self.second)
+        )  # fmt: skip
+        provisional = _sized(self.provisional, notes, NoteStatus.PENDING)
+        return replace(self, first=first, second=second, provisional=provisional, passed=_sized(self.passed, raters, 0))
+
+
+@dataclass(frozen=True, slots=True)
+class NoteResults:
+    """All that the rounds give: the fit of raters, final scores of notes, bound and statuses (n,).
+
+    ``by_thresholds`` are statuses without the bound and without tags.
+    """
+
+    people: RaterFit
     notes: Scores
     bound: Float
     by_thresholds: Array
@@ -123,7 +153,7 @@ class NoteResults:
     @property
     def smaller_side(self) -> float:
         """Share of raters of the smaller sign of the factor; statuses mean little where it is near 0."""
-        factor = self.second.raters.factor
+        factor = self.people.second.raters.factor
         positive = float(np.mean(factor[~np.isnan(factor)] > 0))
         return min(positive, 1 - positive)
 
@@ -148,6 +178,10 @@ class SideVotes:
         return np.asarray(self.left + self.right)
 
 
+def _sized(of: Array, n: int, missing: float) -> Array:
+    return np.pad(of[:n], (0, max(0, n - of.size)), constant_values=missing)
+
+
 def votes_by_side(rows: RatedNotes, passed: Bool, factor: Float) -> SideVotes:
     """Return ratings by side, of raters who passed."""
     right = passed[rows.rater] & (factor[rows.rater] >= 0)
@@ -160,20 +194,16 @@ def votes_by_side(rows: RatedNotes, passed: Bool, factor: Float) -> SideVotes:
     return SideVotes(n_left, n_right, left_mean, right_mean, net)
 
 
-def note_results(rows: RatedNotes, c: Params, start: Fit | None = None) -> NoteResults | None:
-    """Return what the rounds give; None where no note has ratings enough to be fitted.
-
-    ``start`` is an earlier first fit of mostly the same ratings.
-    """
+def rater_fit(rows: RatedNotes, c: Params) -> RaterFit | None:
+    """Return what the first two rounds give; None where no note has ratings enough to be fitted."""
     penalty = Penalty(c.intercept_penalty, c.factor_penalty)
     least = {"per_note": c.note_ratings_at_least, "per_rater": c.rater_ratings_at_least}
     selected = often_enough(rows.note, rows.rater, **least)
     if not selected.any():
         return None
-    sizes = {"notes": rows.notes, "raters": rows.raters, "passes": _PASSES if start is None else WARM_PASSES}
-    first = fit(rows.note[selected], rows.rater[selected], rows.value[selected], penalty, **sizes, start=start)
-    everything = np.ones(rows.note.size, np.bool_)
-    count = rows.per_note(everything)
+    sizes = {"notes": rows.notes, "raters": rows.raters}
+    first = fit(rows.note[selected], rows.rater[selected], rows.value[selected], penalty, **sizes)
+    count = rows.per_note(np.ones(rows.note.size, np.bool_))
     provisional = _by_scores(rows, c, count, first.notes)
     passed = _passed(rows, c, provisional, first.notes.intercept)
     again = selected & passed[rows.rater]
@@ -182,17 +212,30 @@ def note_results(rows: RatedNotes, c: Params, start: Fit | None = None) -> NoteR
     second = fit(rows.note[again], rows.rater[again], rows.value[again], penalty, **sizes, start=first)
     passed &= ~np.isnan(second.raters.intercept)
     fitted = int(np.count_nonzero(~np.isnan(second.notes.intercept)))
+    return RaterFit(first, second, provisional, passed, int(again.sum()), fitted)
+
+
+def note_results(rows: RatedNotes, c: Params, people: RaterFit | None = None) -> NoteResults | None:
+    """Return what all rounds give; None where no note has ratings enough to be fitted.
+
+    ``people`` is an earlier fit of the raters, by default one of these ratings.
+    """
+    people = rater_fit(rows, c) if people is None else people.sized(rows.raters, rows.notes)
+    if people is None:
+        return None
+    penalty, second, passed = Penalty(c.intercept_penalty, c.factor_penalty), people.second, people.passed
+    count = rows.per_note(np.ones(rows.note.size, np.bool_))
     counted = passed[rows.rater] & (count >= c.note_ratings_at_least)[rows.note]
     final = rows.note[counted], rows.rater[counted], rows.value[counted]
-    notes = refit_notes(second, *final, penalty.times(again.sum() / fitted), notes=rows.notes)
-    ridge, people = penalty.times((again.sum() + fitted) / fitted), second.raters
-    lowest, ends = np.nanmin(people.intercept), (np.nanmin(people.factor), 0.0, np.nanmax(people.factor))
-    bounds = (refit_notes(second, *final, ridge, notes=rows.notes, added=(lowest, end)).intercept for end in ends)
-    bound = np.fmax.reduce([notes.intercept, *bounds])
+    ridges = [penalty.times(ratings / people.notes) for ratings in (people.ratings, people.ratings + people.notes)]
+    lowest, factor = np.nanmin(second.raters.intercept), second.raters.factor
+    added = [(lowest, end) for end in (np.nanmin(factor), 0.0, np.nanmax(factor))]
+    found = refit_notes(second, *final, ridges[0], notes=rows.notes, added=added, ridge_added=ridges[1])
+    notes, bound = found[0], np.fmax.reduce([scores.intercept for scores in found])
     rated = rows, c, count, notes, passed, second.raters.factor
     by_thresholds = _statuses(*rated, np.zeros(rows.notes, np.bool_), None)
     status = _statuses(*rated, _tagged(rows, c, second.raters.factor, notes, count), bound)
-    return NoteResults(first, second, provisional, passed, notes, bound, by_thresholds, status)
+    return NoteResults(people, notes, bound, by_thresholds, status)
 
 
 def _by_scores(rows: RatedNotes, c: Params, count: Float, notes: Scores, bound: Float | None = None) -> Array:
@@ -266,8 +309,8 @@ def _tagged(rows: RatedNotes, c: Params, factor: Float, notes: Scores, count: Fl
 
 def rated(ratings: NoteRatings, previous: NoteScores, params: Params) -> RatedNotes:
     """Return ratings and notes of a step in the terms of the rules."""
-    decided = np.where(ratings.decided < 0, np.iinfo(np.int32).max, ratings.decided)
-    timely = ratings.step <= decided[ratings.note]
+    settled = np.where(ratings.settled < 0, np.iinfo(np.int32).max, ratings.settled)
+    timely = ratings.step <= settled[ratings.note]
     if params.rating_window is not None:
         timely &= ratings.step - ratings.written[ratings.note] <= params.rating_window
     n_raters = int(max(ratings.rater.max(initial=-1), ratings.author.max(initial=-1))) + 1
@@ -277,10 +320,36 @@ def rated(ratings: NoteRatings, previous: NoteScores, params: Params) -> RatedNo
     )  # fmt: skip
 
 
+@dataclass(frozen=True, slots=True)
+class _Early:
+    """Ratings up to the last fit of raters; equal where ``digest`` is."""
+
+    digest: bytes
+    rows: RatedNotes = field(compare=False)
+
+
+@lru_cache(maxsize=2)
+def _fitted(early: _Early, params: Params) -> RaterFit | None:
+    """Fit raters once in ``raters_every`` steps: what later steps ask for is what the first of them found."""
+    return rater_fit(early.rows, params)
+
+
+def results_of(ratings: NoteRatings, previous: NoteScores, params: Params) -> NoteResults | None:
+    """Return what the rounds give in a step; None before raters have been fitted."""
+    rows = rated(ratings, previous, params)
+    early = ratings.step <= ratings.now - ratings.now % params.raters_every
+    parts = {name: getattr(rows, name)[early] for name in ("note", "rater", "value", "timely", "tagged")}
+    written = ratings.written <= ratings.now - ratings.now % params.raters_every
+    digest = blake2b(digest_size=16)
+    for part in (*parts.values(), rows.author[written]):
+        digest.update(np.ascontiguousarray(part))
+    people = _fitted(_Early(digest.digest(), replace(rows, **parts)), params)
+    return None if people is None else note_results(rows, params, people)
+
+
 def score(ratings: NoteRatings, previous: NoteScores, params: Params) -> NoteScores:
     """Fit all ratings so far, and apply the rules; notes and raters with few ratings stay pending, without numbers."""
-    start, n = None if ratings.now % _COLD_EVERY == 0 else _start(previous), ratings.n_notes
-    results = note_results(rated(ratings, previous, params), params, start)
+    results, n = results_of(ratings, previous, params), ratings.n_notes
     none = np.full(n, np.nan)
     notes = Scores(none, none) if results is None else results.notes
     status = np.full(n, NoteStatus.PENDING, np.uint8) if results is None else results.status
@@ -288,15 +357,6 @@ def score(ratings: NoteRatings, previous: NoteScores, params: Params) -> NoteSco
         locked = (ratings.decided >= 0) & (ratings.now - ratings.written >= params.lock_after)
         status = np.where(locked, previous.status, status).astype(np.uint8)
     return NoteScores(status, notes.intercept, notes.factor)
-
-
-def _start(previous: NoteScores) -> Fit | None:
-    """Return the notes of the step before as the start of a fit; None where hardly any had numbers."""
-    known = ~np.isnan(previous.intercept)
-    if known.sum() < 2 or not np.any(previous.factor[known]):
-        return None
-    notes, nobody = Scores(previous.intercept, previous.factor), np.zeros(0)
-    return Fit(float(previous.intercept[known].mean()), Scores(nobody, nobody), notes, np.nan)
 
 
 SCORER = NoteScorer("bridging", Params, score)

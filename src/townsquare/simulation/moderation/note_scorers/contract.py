@@ -37,6 +37,8 @@ class NoteRatings:
         The step in which it was written.
     decided : (n,) int32
         The step in which it got the status it has; -1 for a note that has been pending since it was written.
+    settled : (n,) int32
+        The step in which it first had a status other than pending; -1 for one that never had.
     helpful, not_helpful : (n,) int32
         How many ratings of each note are 1, and how many are 0: counted step by step, where counting all ratings again
         takes longer with every step.
@@ -51,6 +53,7 @@ class NoteRatings:
     author: npt.NDArray[np.int32]
     written: npt.NDArray[np.int32]
     decided: npt.NDArray[np.int32]
+    settled: npt.NDArray[np.int32]
     helpful: npt.NDArray[np.int32]
     not_helpful: npt.NDArray[np.int32]
     now: int

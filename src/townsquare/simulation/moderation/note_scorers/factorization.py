@@ -8,6 +8,7 @@ squared rater factors + mean of squared note factors): means, not sums, of the p
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -16,7 +17,7 @@ from scipy import sparse
 
 from townsquare.core.array_types import Bool, Float, Int32, Int64
 
-_INTERCEPT_PASSES, _POWER_STEPS, _TOLERANCE = 10, 30, 1e-7
+_PASSES, _INTERCEPT_PASSES, _POWER_STEPS, _TOLERANCE = 2_000, 10, 30, 1e-7
 
 
 class Penalty(NamedTuple):
@@ -74,9 +75,10 @@ class _Sums(NamedTuple):
         return Scores(intercept, (a * self.ef - self.f * self.e) / determinant)
 
 
-def fit(note: Int32, rater: Int32, value: Float, penalty: Penalty, *, notes: int, raters: int, start: Fit | None = None,
-        passes: int = 2_000) -> Fit:  # fmt: skip
-    """Fit the model to ratings by alternating least squares.
+def fit(
+    note: Int32, rater: Int32, value: Float, penalty: Penalty, *, notes: int, raters: int, start: Fit | None = None
+) -> Fit:
+    """Fit the model to ratings by alternating least squares, until no note intercept changes by more than 1e-7.
 
     Parameters
     ----------
@@ -88,8 +90,6 @@ def fit(note: Int32, rater: Int32, value: Float, penalty: Penalty, *, notes: int
     start : Fit, optional
         An earlier fit of mostly the same ratings. By default the factors start at the leading singular vectors of the
         residuals of a fit without factors.
-    passes : int
-        Stop after as many, or when no note intercept changes by more than 1e-7 in one.
 
     Returns
     -------
@@ -107,7 +107,7 @@ def fit(note: Int32, rater: Int32, value: Float, penalty: Penalty, *, notes: int
         mean, before = start.mean, Scores(start.notes.intercept[known_notes], start.notes.factor[known_notes])
         rated = Scores(np.where(np.isnan(before.intercept), mean, before.intercept), np.nan_to_num(before.factor))
     people = Scores(np.full(known_raters.size, mean), np.zeros(known_raters.size))
-    for step in range(passes):
+    for step in range(_PASSES):
         if start is None and step == _INTERCEPT_PASSES:
             rated = rated._replace(factor=_leading_factor(by_rater, by_note, mean, people, rated))
         people = _sums(by_rater, mean, rated).solved(rater_ridge)
@@ -134,9 +134,10 @@ def refit_notes(
     ridge: Penalty,
     *,
     notes: int,
-    added: tuple[float, float] | None = None,
-) -> Scores:
-    """Fit notes alone to ratings, with the mean and the raters of an earlier fit.
+    added: Sequence[tuple[float, float]] = (),
+    ridge_added: Penalty | None = None,
+) -> list[Scores]:
+    """Fit notes alone to ratings, with the mean and the raters of an earlier fit; and again for each rater added.
 
     Parameters
     ----------
@@ -146,22 +147,25 @@ def refit_notes(
     value : (r,) float64
     ridge : Penalty
         Weights of the squares beside the *sum* of squared errors.
-    added : (float, float), optional
-        Intercept and factor of a rater who finds every note helpful, as one more rating.
+    added : sequence of (float, float)
+        Intercepts and factors of raters who find every note helpful, each as one more rating of a fit of its own.
+    ridge_added : Penalty, optional
+        The weights of those fits.
 
     Returns
     -------
-    Scores
+    list of Scores
         (notes,); NaN for notes without ratings.
     """
     known, at = _numbered(note, notes)
     sums = _sums(_grouped(at, rater, value), of.mean, of.raters)
-    if added is not None:
-        intercept, factor = added
+    found = [sums.solved(ridge)]
+    for intercept, factor in added:
         residual = 1 - of.mean - intercept
         more = (1.0, factor, factor**2, residual, residual * factor)
-        sums = _Sums(*(total + added_to for total, added_to in zip(sums, more, strict=True)))
-    return _spread(sums.solved(ridge), known, notes)
+        again = _Sums(*(total + added_to for total, added_to in zip(sums, more, strict=True)))
+        found.append(again.solved(ridge if ridge_added is None else ridge_added))
+    return [_spread(scores, known, notes) for scores in found]
 
 
 def often_enough(note: Int32, rater: Int32, *, per_note: int, per_rater: int) -> Bool:
