@@ -135,8 +135,9 @@ def _two_camps(rng: np.random.Generator, raters: int = 60, notes: int = 30) -> N
     liking = np.select([kind == 0, kind == 1], [0.85, np.where(camp == note // 3 % 2, 0.9, 0.1)], 0.15)
     u = rng.random(note.size)
     value = np.where(u < liking, 1.0, np.where(u < liking + 0.1, 0.5, 0.0))
+    none = np.full(notes, NONE, np.int32)
     return NoteRatings(
         note.astype(np.int32), rater.astype(np.int32), value, rng.integers(1, 5, note.size, dtype=np.int32),
-        rng.integers(0, raters, notes, dtype=np.int32), np.zeros(notes, np.int32), *np.full((2, notes), NONE, np.int32),
+        rng.integers(0, raters, notes, dtype=np.int32), np.zeros(notes, np.int32), none, none,
         *_counted(note, value, notes), 24,
     )  # fmt: skip

@@ -16,7 +16,7 @@ from scipy.optimize import minimize
 from raised_errors import raises_error
 from repository import ROOT, SHARED
 from townsquare.cli import main
-from townsquare.core.array_types import Float
+from townsquare.core.array_types import Array, Float
 from townsquare.core.enums import NoteStatus
 from townsquare.core.errors import DataError
 from townsquare.experiments.note_ratings import check, score_notes
@@ -199,15 +199,51 @@ def test_ratings_that_say_little_give_pending_notes_or_one_status_and_no_warning
 
 
 def test_a_locked_note_stays_as_it_is_when_too_few_ratings_count() -> None:
-    nobody, note = np.zeros(0, np.int32), np.zeros(2, np.int32)
-    ratings = NoteRatings(
-        nobody, nobody, np.zeros(0), nobody, note, note, *np.array([[1, 9]] * 2, np.int32), note, note, now=10
-    )
+    nobody, note, decided = np.zeros(0, np.int32), np.zeros(2, np.int32), np.array([1, 9], np.int32)
+    ratings = NoteRatings(nobody, nobody, np.zeros(0), nobody, note, note, decided, decided, note, note, now=10)
     previous = NoteScores(np.full(2, NoteStatus.SHOWN, np.uint8), np.full(2, 0.5), np.zeros(2))
     found = ChosenNoteScorer(SCORER, Params(lock_after=8)).scores(ratings, previous)
     assert found.status.tolist() == [NoteStatus.SHOWN] * 2
     found = ChosenNoteScorer(SCORER, Params(lock_after=11)).scores(ratings, previous)
     assert found.status.tolist() == [NoteStatus.PENDING] * 2
+
+
+def _scores_at(rows: RatedNotes, step: Array, now: int) -> NoteScores:
+    """Return the scores of a step from the ratings up to it."""
+    given, pending = step <= now, np.full(rows.notes, -1, np.int32)
+    value, note = rows.value[given], rows.note[given]
+    helpful, low = (np.bincount(note[value == of], minlength=rows.notes).astype(np.int32) for of in (1, 0))
+    ratings = NoteRatings(
+        note, rows.rater[given], value, step[given], rows.author, np.zeros(rows.notes, np.int32), pending, pending,
+        helpful, low, now,
+    )  # fmt: skip
+    before = NoteScores(rows.status, *np.full((2, rows.notes), np.nan))
+    return ChosenNoteScorer(SCORER, Params(raters_every=10)).scores(ratings, before)
+
+
+def test_between_two_fits_of_raters_a_note_moves_by_its_own_ratings_alone() -> None:
+    rows = _town(5)
+    late = (rows.note == 0) & (rows.rater >= 40)  # half of the ratings of note 0 come after the fit at step 10
+    more = replace(
+        rows, note=np.r_[rows.note, 1].astype(np.int32), rater=np.r_[rows.rater, rows.raters].astype(np.int32),
+        value=np.r_[rows.value, 0.0], timely=np.ones(rows.note.size + 1, np.bool_), raters=rows.raters + 1,
+        tagged=np.zeros((rows.note.size + 1, 0), np.bool_),
+    )  # fmt: skip
+    step = np.r_[np.where(late, 11, 9), 11].astype(np.int32)
+    at_fit, between, next_fit = (_scores_at(more, step, now) for now in (10, 12, 20))
+    assert (at_fit.intercept[0], at_fit.factor[0]) != (between.intercept[0], between.factor[0])
+    assert np.array_equal(at_fit.intercept[1:], between.intercept[1:])  # a new rater does not count yet
+    assert np.array_equal(at_fit.status[1:], between.status[1:])
+    assert np.array_equal(next_fit.intercept, note_results(more, Params()).notes.intercept)  # type: ignore[union-attr]
+    for now, found in ((10, at_fit), (12, between)):  # what was fitted before does not matter
+        assert np.array_equal(_scores_at(more, step, now).intercept, found.intercept)
+
+
+def test_nothing_is_scored_before_the_first_fit_of_raters() -> None:
+    rows = _town(6)
+    found = _scores_at(rows, np.full(rows.note.size, 1, np.int32), 9)
+    assert np.isnan(found.intercept).all()
+    assert set(found.status.tolist()) == {NoteStatus.PENDING}
 
 
 def test_published_column_names_and_levels_are_understood(golden: Path, tmp_path: Path) -> None:

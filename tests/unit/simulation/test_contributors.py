@@ -120,9 +120,11 @@ def test_notes_are_written_a_drawn_delay_after_a_post_was_seen() -> None:
 
     expected: dict[int, set[tuple[int, int]]] = {}
     for agent in range(40):
-        for root in posts:  # the post without a stance is never noted; found sources: 5%, since none is false
+        for (
+            root
+        ) in posts:  # the post without a stance is never noted; the source is of the post: 1%, since none is false
             delay = math.floor(3.0 * math.exp(0.7 * NormalDist().inv_cdf(drawn("write delay", agent, root))))
-            if drawn("unsourced", agent, root) < 0.5 or drawn("source", agent, root) < 0.05:
+            if drawn("unsourced", agent, root) < 0.5 or drawn("source", 0, root) < 0.01:
                 expected.setdefault(1 + delay, set()).add((agent, root))
     for _ in range(12):
         rows = pairs(world, ActionKind.ADD_NOTE, params, draws_of(world, Stage.MODERATE))

@@ -155,12 +155,12 @@ def _ratings(of: Snapshot, step: int) -> tuple[NoteRatings, NoteScores]:
     known = both.join(since, on="note", how="left", maintain_order="left")
     status = known["status"].fill_null(int(NoteStatus.PENDING)).to_numpy().astype(np.uint8)
     numbers = (known[name].fill_null(float("nan")).to_numpy() for name in ("intercept", "factor"))
-    since_when = (known[name].fill_null(NONE).to_numpy() for name in ("decided", "settled"))
+    decided, settled = (known[name].fill_null(NONE).to_numpy() for name in ("decided", "settled"))
     note, whole = given["note"].to_numpy(), value.to_numpy()
     helpful, low = (np.bincount(note[whole == at], minlength=written.height).astype(np.int32) for at in (1, 0))
     ratings = NoteRatings(
         note, given["agent"].to_numpy(), whole, given["step"].to_numpy(), written["author"].to_numpy(),
-        written["step"].to_numpy(), *since_when, helpful, low, step,
+        written["step"].to_numpy(), decided, settled, helpful, low, step,
     )  # fmt: skip
     return ratings, NoteScores(status, *numbers)
 

@@ -5,9 +5,9 @@ a note. The second is a queue of notes that need ratings, with notes on posts th
 these rows is up to their policy, as in any feed. Neither feed is an exposure. Feeds of everybody else offer no notes.
 
 A note has a quality: a lasting skill of its writer and an effort for this note, both drawn. Its writer also looks for a
-source that contradicts the post. Such sources are common for false posts and rare for true ones, which is how the truth
-comes in; who finds none mostly drops the note. What raters make of quality, source and their own side is up to
-their policy. Note scorers see ratings alone.
+source that contradicts the post. There is one for most false posts and few true ones, which is how the truth comes in,
+and all who look find the same; who finds none mostly drops the note. What raters make of quality, source and their own
+side is up to their policy. Note scorers see ratings alone.
 """
 
 from __future__ import annotations
@@ -49,8 +49,8 @@ class ContributorParams(MemberParams):
     write_sd: float = setting(1.0, "sd of the log of that time (assumed)", ge=0)
     rated_for: float = setting(72.0, "age up to which notes are in the queue, in the same unit (assumed)", gt=0)
     notes_of_post: int = setting(5, "notes on a post from which nobody writes another (assumed)", ge=1)
-    source_if_false: Share = setting(0.75, "chance that a writer finds a source against a false post (assumed)")
-    source_if_true: Share = setting(0.05, "the same for a post that is true, or of unknown truth (assumed)")
+    source_if_false: Share = setting(0.75, "share of false posts against which there is a source to find (assumed)")
+    source_if_true: Share = setting(0.01, "the same of posts that are true, or of unknown truth (assumed)")
     unsourced: Share = setting(0.3, "chance that a writer without a source goes on (assumed)")
     skill: Share = setting(0.5, "share of the variance of note quality that is the writer's lasting skill (assumed)")
     camp_leaves: Literal["for", "against"] | None = setting(
@@ -86,7 +86,7 @@ def with_quality(world: World, done: Change, params: ContributorParams, draw: St
     lasting = draw.normal("skill", author, lasting=True)
     effort = draw.normal("effort", author, world.posts["key"][post], lasting=True)
     quality = np.sqrt(params.skill) * lasting + np.sqrt(1 - params.skill) * effort
-    sourced = _sourced(world, params, author, post, draw)
+    sourced = _sourced(world, params, post, draw)
     text, of_bank = np.array(notes["text"]), np.isin(notes["text"], bank.notes)
     text[of_bank] = bank.note_texts(
         world, draw, "note text", author[of_bank], post[of_bank], sourced=sourced[of_bank], lasting=True
@@ -95,11 +95,12 @@ def with_quality(world: World, done: Change, params: ContributorParams, draw: St
     return Change({**done.rows, "notes": {**notes, **more}})
 
 
-def _sourced(world: World, params: ContributorParams, agent: Array, root: Array, draw: StageDraws) -> Bool:
-    """Return which writers find a source that contradicts the post."""
+def _sourced(world: World, params: ContributorParams, root: Array, draw: StageDraws) -> Bool:
+    """Return for which posts there is a source that contradicts them: a lasting draw of the post."""
     false = world.posts["veracity"][root] == Veracity.FALSE
     chance = np.where(false, params.source_if_false, params.source_if_true)
-    return draw.uniform("source", agent, world.posts["key"][root], lasting=True) < chance
+    nobody = np.zeros(root.size, np.int64)
+    return np.asarray(draw.uniform("source", nobody, world.posts["key"][root], lasting=True) < chance)
 
 
 def _to_write_about(world: World, params: ContributorParams, time: Time, people: Bool, draw: StageDraws) -> Feed:
@@ -115,7 +116,7 @@ def _to_write_about(world: World, params: ContributorParams, time: Time, people:
     due &= (posts["note"][root] < 0) & (posts["notes"][root] < params.notes_of_post) & (posts["author"][root] != agent)
     agent, root = agent[due], root[due]
     goes_on = draw.uniform("unsourced", agent, key[due], lasting=True) < params.unsourced
-    writes = goes_on | _sourced(world, params, agent, root, draw)
+    writes = goes_on | _sourced(world, params, root, draw)
     return feed_of(world, agent[writes], root[writes])
 
 

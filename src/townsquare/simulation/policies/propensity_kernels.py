@@ -46,6 +46,7 @@ class Sharing(NamedTuple):
     notes: float
     notes_bias: float
     doubted: float
+    notes_doubted: float
     ratings: float
 
 
@@ -183,7 +184,7 @@ def chances(
     share = share / (1.0 + share / s.ceiling)
     like = min(_MOST_LIKES, s.likes_per_share * share / max(_LEAST_PERSON, sharing))
     doubted = max(0.0, 1.0 - (doubt + 0.5) / s.doubted)
-    noted = max(0.0, 1.0 - (doubt + 0.5 - s.notes_bias * max(0.0, distance - 1.0)) / s.doubted)
+    noted = max(0.0, 1.0 - (doubt + 0.5 - s.notes_bias * max(0.0, distance - 1.0)) / s.notes_doubted)
     return like, share, min(1.0, s.comments_per_share * share), s.flags * doubted, s.notes * noted, s.ratings
 
 

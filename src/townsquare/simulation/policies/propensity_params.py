@@ -79,8 +79,9 @@ class Params(MemberParams):
     comments_per_share: float = setting(0.1, "comments for each share (assumed)", ge=0)
     flags: float = setting(0.02, "chance of a flag on a post of plausibility 0 (assumed)", ge=0, le=1)
     notes: float = setting(0.01, "chance of writing a note on a post of plausibility 0 (assumed)", ge=0, le=1)
-    doubted: float = setting(
-        0.5, "plausibility at and above which nobody flags a post or writes a note on it (assumed)", gt=0, le=1
+    doubted: float = setting(0.5, "plausibility at and above which nobody flags a post (assumed)", gt=0, le=1)
+    notes_doubted: float = setting(
+        0.5, "plausibility at and above which nobody writes a note on a post (assumed)", gt=0, le=1
     )
     notes_bias: float = setting(
         0.0,

@@ -201,15 +201,15 @@ def rater_fit(rows: RatedNotes, c: Params) -> RaterFit | None:
     selected = often_enough(rows.note, rows.rater, **least)
     if not selected.any():
         return None
-    sizes = {"notes": rows.notes, "raters": rows.raters}
-    first = fit(rows.note[selected], rows.rater[selected], rows.value[selected], penalty, **sizes)
+    n, u = rows.notes, rows.raters
+    first = fit(rows.note[selected], rows.rater[selected], rows.value[selected], penalty, notes=n, raters=u)
     count = rows.per_note(np.ones(rows.note.size, np.bool_))
     provisional = _by_scores(rows, c, count, first.notes)
     passed = _passed(rows, c, provisional, first.notes.intercept)
     again = selected & passed[rows.rater]
     if not again.any():
         return None
-    second = fit(rows.note[again], rows.rater[again], rows.value[again], penalty, **sizes, start=first)
+    second = fit(rows.note[again], rows.rater[again], rows.value[again], penalty, notes=n, raters=u, start=first)
     passed &= ~np.isnan(second.raters.intercept)
     fitted = int(np.count_nonzero(~np.isnan(second.notes.intercept)))
     return RaterFit(first, second, provisional, passed, int(again.sum()), fitted)
@@ -342,7 +342,7 @@ def results_of(ratings: NoteRatings, previous: NoteScores, params: Params) -> No
     written = ratings.written <= ratings.now - ratings.now % params.raters_every
     digest = blake2b(digest_size=16)
     for part in (*parts.values(), rows.author[written]):
-        digest.update(np.ascontiguousarray(part))
+        digest.update(part.tobytes())
     people = _fitted(_Early(digest.digest(), replace(rows, **parts)), params)
     return None if people is None else note_results(rows, params, people)
 
