@@ -208,7 +208,7 @@ def test_a_locked_note_stays_as_it_is_when_too_few_ratings_count() -> None:
     assert found.status.tolist() == [NoteStatus.PENDING] * 2
 
 
-def _scores_at(rows: RatedNotes, step: Array, now: int) -> NoteScores:
+def _scores_at(rows: RatedNotes, step: Array, now: int, stable_for: int = 0) -> NoteScores:
     """Return the scores of a step from the ratings up to it."""
     given, pending = step <= now, np.full(rows.notes, -1, np.int32)
     value, note = rows.value[given], rows.note[given]
@@ -218,7 +218,7 @@ def _scores_at(rows: RatedNotes, step: Array, now: int) -> NoteScores:
         helpful, low, now,
     )  # fmt: skip
     before = NoteScores(rows.status, *np.full((2, rows.notes), np.nan))
-    return ChosenNoteScorer(SCORER, Params(raters_every=10)).scores(ratings, before)
+    return ChosenNoteScorer(SCORER, Params(raters_every=10, stable_for=stable_for)).scores(ratings, before)
 
 
 def test_between_two_fits_of_raters_a_note_moves_by_its_own_ratings_alone() -> None:
@@ -237,6 +237,21 @@ def test_between_two_fits_of_raters_a_note_moves_by_its_own_ratings_alone() -> N
     assert np.array_equal(next_fit.intercept, note_results(more, Params()).notes.intercept)  # type: ignore[union-attr]
     for now, found in ((10, at_fit), (12, between)):  # what was fitted before does not matter
         assert np.array_equal(_scores_at(more, step, now).intercept, found.intercept)
+
+
+def test_a_note_is_shown_once_its_ratings_have_found_it_helpful_for_a_while() -> None:
+    rows = _town(7)
+    shown = np.flatnonzero(_scores_at(rows, np.full(rows.note.size, 10, np.int32), 10).status == NoteStatus.SHOWN)
+    note = int(shown[0])
+    helpful = (rows.note == note) & (rows.value == 1)
+    step = np.where(helpful & (np.cumsum(helpful) > 4), 12, 10).astype(np.int32)  # most of its praise comes at step 12
+    for stable_for, first in ((0, 12), (3, 15)):
+        seen = [
+            now for now in range(10, 18) if _scores_at(rows, step, now, stable_for).status[note] == NoteStatus.SHOWN
+        ]
+        assert seen == list(range(first, 18))
+    kept = replace(rows, status=np.full(rows.notes, NoteStatus.SHOWN, np.uint8))
+    assert _scores_at(kept, step, 12, 3).status[note] == NoteStatus.SHOWN  # a shown note stays without waiting
 
 
 def test_nothing_is_scored_before_the_first_fit_of_raters() -> None:

@@ -7,7 +7,8 @@ published scorer (``mf_base_scorer.py``, ``scoring_rules.py``, commit 273c895). 
 and diligence, the filter of tags "incorrect", high-volume and correlated raters, ratings asked for by sampling, and
 learned delays.
 
-In a run, raters are fitted every ``raters_every`` steps and notes in every step, as the published scorer separates
+In a run, a note that becomes helpful is shown once its ratings of ``stable_for`` steps ago found it helpful too, and
+raters are fitted every ``raters_every`` steps and notes in every step, as the published scorer separates
 "prescoring" from final scoring: between two fits of raters, a note changes its status by its own ratings alone.
 
 The model needs raters who disagree by camp. Without camps the factor has one sign, and statuses mean little.
@@ -62,6 +63,10 @@ class Params(MemberParams):
         None, "a rating counts for its rater this many steps after the note; null: always", ge=0
     )
     lock_after: int | None = setting(None, "age in steps from which a status stays; null: never", ge=1)
+    stable_for: int = setting(
+        3, "steps for which ratings must have found a note helpful before it is shown (published: 30 to 180 minutes)",
+        ge=0,
+    )  # fmt: skip
     raters_every: int = setting(
         24, "steps between fits of raters, on all ratings so far; notes are fitted in every step (assumed)", ge=1
     )
@@ -103,6 +108,11 @@ class RatedNotes:
     def notes(self) -> int:
         """The number of notes."""
         return int(self.author.size)
+
+    def some(self, which: Bool) -> RatedNotes:
+        """Return the same notes with some of the ratings."""
+        note, rater, value, timely = (of[which] for of in (self.note, self.rater, self.value, self.timely))
+        return replace(self, note=note, rater=rater, value=value, timely=timely, tagged=self.tagged[which])
 
     def per_note(self, rows: Bool, weights: Float | None = None) -> Float:
         """Return the sum over some ratings of each note, (n,); their number without weights."""
@@ -337,14 +347,19 @@ def _fitted(early: _Early, params: Params) -> RaterFit | None:
 def results_of(ratings: NoteRatings, previous: NoteScores, params: Params) -> NoteResults | None:
     """Return what the rounds give in a step; None before raters have been fitted."""
     rows = rated(ratings, previous, params)
-    early = ratings.step <= ratings.now - ratings.now % params.raters_every
-    parts = {name: getattr(rows, name)[early] for name in ("note", "rater", "value", "timely", "tagged")}
-    written = ratings.written <= ratings.now - ratings.now % params.raters_every
-    digest = blake2b(digest_size=16)
-    for part in (*parts.values(), rows.author[written]):
+    last_fit = ratings.now - ratings.now % params.raters_every
+    early, digest = rows.some(ratings.step <= last_fit), blake2b(digest_size=16)
+    for part in (early.note, early.rater, early.value, early.timely, early.author[ratings.written <= last_fit]):
         digest.update(part.tobytes())
-    people = _fitted(_Early(digest.digest(), replace(rows, **parts)), params)
-    return None if people is None else note_results(rows, params, people)
+    people = _fitted(_Early(digest.digest(), early), params)
+    results = None if people is None else note_results(rows, params, people)
+    if results is None or not params.stable_for:
+        return results
+    new = (results.status == NoteStatus.SHOWN) & (previous.status != NoteStatus.SHOWN)
+    before = new[rows.note] & (ratings.step <= ratings.now - params.stable_for)
+    earlier = note_results(rows.some(before), params, people)
+    waits = new if earlier is None else new & (earlier.status != NoteStatus.SHOWN)
+    return replace(results, status=np.where(waits, NoteStatus.PENDING, results.status).astype(np.uint8))
 
 
 def score(ratings: NoteRatings, previous: NoteScores, params: Params) -> NoteScores:
