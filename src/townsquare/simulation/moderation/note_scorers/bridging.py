@@ -111,8 +111,10 @@ class RatedNotes:
 
     def some(self, which: Bool) -> RatedNotes:
         """Return the same notes with some of the ratings."""
-        note, rater, value, timely = (of[which] for of in (self.note, self.rater, self.value, self.timely))
-        return replace(self, note=note, rater=rater, value=value, timely=timely, tagged=self.tagged[which])
+        return replace(
+            self, note=self.note[which], rater=self.rater[which], value=self.value[which], timely=self.timely[which],
+            tagged=self.tagged[which],
+        )  # fmt: skip
 
     def per_note(self, rows: Bool, weights: Float | None = None) -> Float:
         """Return the sum over some ratings of each note, (n,); their number without weights."""
