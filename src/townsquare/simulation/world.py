@@ -18,7 +18,7 @@ from townsquare.beliefs.contract import BeliefState
 from townsquare.beliefs.evidence.holding_kernels import apply_changes
 from townsquare.core import schema
 from townsquare.core.actions import COUNTED, REACTION_BITS, kinds_where, per_kind
-from townsquare.core.array_types import Int64, read_only
+from townsquare.core.array_types import Array, Int64, read_only
 from townsquare.core.coded_rows import column_at
 from townsquare.core.draws import StageDraws
 from townsquare.core.enums import (
@@ -162,7 +162,7 @@ class World:
         """How many rows each author has had in the ring, (n_agents,)."""
         return read_only(self._n_rows)
 
-    def stances_of(self, posts: npt.NDArray[Any]) -> tuple[Int64, Int64]:
+    def stances_of(self, posts: Array) -> tuple[Int64, Int64]:
         """Return the rows of post_stances of some posts, in their order, and for each row the position of its post."""
         count = self.posts["n_stances"][posts].astype(np.int64)
         which = np.repeat(np.arange(posts.size), count)
@@ -199,7 +199,7 @@ class World:
         """Return which rows of agents are persons, (n_agents,) bool."""
         return np.asarray(self.agents["kind"] == AgentKind.PERSON)
 
-    def has(self, pairs: Pairs, agents: npt.NDArray[Any], keys: npt.NDArray[Any]) -> npt.NDArray[np.bool_]:
+    def has(self, pairs: Pairs, agents: Array, keys: Array) -> npt.NDArray[np.bool_]:
         """Return whether (agent, key) pairs are in a store, whatever their value; ``agents`` ascend."""
         out = np.zeros(agents.shape[0], np.bool_)
         for number, lo, hi, indptr in _by_block(agents, pairs.n_agents):
@@ -375,7 +375,7 @@ class World:
         for name in ("intercept", "factor"):
             self.notes.write(name)[note] = rows[name]
 
-    def _decide(self, step: npt.NDArray[Any], note: npt.NDArray[Any], status: npt.NDArray[Any] | NoteStatus) -> None:
+    def _decide(self, step: Array, note: Array, status: Array | NoteStatus) -> None:
         """Give notes a status, and those for which it is another one the step."""
         other = self.notes["status"][note] != status
         self.notes.write("decided")[note[other]] = step[other]
@@ -383,7 +383,7 @@ class World:
         self.notes.write("settled")[note[first]] = step[first]
         self.notes.write("status")[note] = status
 
-    def _label(self, posts: npt.NDArray[Any]) -> None:
+    def _label(self, posts: Array) -> None:
         """Set the label of posts to their first shown note."""
         if posts.size:
             label = self.posts.write("note")
@@ -394,13 +394,9 @@ class World:
     # -- pair stores, block by block ---------------------------------------------------------------------------------
 
     def _merge(
-        self,
-        pairs: Pairs,
-        agents: npt.NDArray[Any],
-        keys: npt.NDArray[Any],
-        start: npt.NDArray[Any],
+        self, pairs: Pairs, agents: Array, keys: Array, start: Array,
         then: Callable[[Any, Int64, slice], None] | None = None,
-    ) -> None:
+    ) -> None:  # fmt: skip
         """Add pairs that are not there with a value of ``start``; ``agents`` ascend.
 
         ``then(values, slot, rows)`` changes the values at ``slot``, which belong to some of the rows given.
@@ -417,7 +413,7 @@ class World:
 
         each(merge, _by_block(agents, pairs.n_agents))
 
-    def _remove(self, pairs: Pairs, agents: npt.NDArray[Any], keys: npt.NDArray[Any]) -> None:
+    def _remove(self, pairs: Pairs, agents: Array, keys: Array) -> None:
         for number, lo, hi, indptr in _by_block(agents, pairs.n_agents):
             block = pairs.blocks[number]
             slot = lookup(block, indptr, np.ascontiguousarray(keys[lo:hi], dtype=np.int32))
@@ -443,7 +439,7 @@ class World:
 _Part = tuple[int, int, int, Int64]
 
 
-def _by_block(agents: npt.NDArray[Any], n_agents: int) -> list[_Part]:
+def _by_block(agents: Array, n_agents: int) -> list[_Part]:
     """Cut rows with ascending agents into blocks: (block, first row, row after last, CSR over the block's agents)."""
     out = []
     if agents.size:

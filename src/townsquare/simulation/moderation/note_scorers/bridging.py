@@ -138,13 +138,7 @@ class RaterFit:
 
     def sized(self, raters: int, notes: int) -> RaterFit:
         """Return the fit for so many raters and notes: those that came after it have no scores, and did not pass."""
-        first, second = (
-            replace(
-                of, raters=Scores(*(_sized(one, raters, np.nan) for one in of.raters)),
-                notes=Scores(*(_sized(one, notes, np.nan) for one in of.notes)),
-            )
-            for of in (self.first, self.second)
-        )  # fmt: skip
+        first, second = (_fit_sized(fit, raters, notes) for fit in (self.first, self.second))
         provisional = _sized(self.provisional, notes, NoteStatus.PENDING)
         return replace(self, first=first, second=second, provisional=provisional, passed=_sized(self.passed, raters, 0))
 
@@ -188,6 +182,14 @@ class SideVotes:
     def both(self) -> Float:
         """Ratings of both sides together."""
         return np.asarray(self.left + self.right)
+
+
+def _fit_sized(of: Fit, raters: int, notes: int) -> Fit:
+    people, rated = (
+        Scores(*(_sized(column, n, np.nan) for column in scores))
+        for n, scores in ((raters, of.raters), (notes, of.notes))
+    )
+    return replace(of, raters=people, notes=rated)
 
 
 def _sized(of: Array, n: int, missing: float) -> Array:
@@ -242,8 +244,8 @@ def note_results(rows: RatedNotes, c: Params, people: RaterFit | None = None) ->
     ridges = [penalty.times(ratings / people.notes) for ratings in (people.ratings, people.ratings + people.notes)]
     lowest, factor = np.nanmin(second.raters.intercept), second.raters.factor
     added = [(lowest, end) for end in (np.nanmin(factor), 0.0, np.nanmax(factor))]
-    found = refit_notes(second, *final, ridges[0], notes=rows.notes, added=added, ridge_added=ridges[1])
-    notes, bound = found[0], np.fmax.reduce([scores.intercept for scores in found])
+    fits = refit_notes(second, *final, ridges[0], notes=rows.notes, added=added, ridge_added=ridges[1])
+    notes, bound = fits[0], np.fmax.reduce([scores.intercept for scores in fits])
     rated = rows, c, count, notes, passed, second.raters.factor
     by_thresholds = _statuses(*rated, np.zeros(rows.notes, np.bool_), None)
     status = _statuses(*rated, _tagged(rows, c, second.raters.factor, notes, count), bound)

@@ -159,13 +159,13 @@ def refit_notes(
     """
     known, at = _numbered(note, notes)
     sums = _sums(_grouped(at, rater, value), of.mean, of.raters)
-    found = [sums.solved(ridge)]
+    fits = [sums.solved(ridge)]
     for intercept, factor in added:
         residual = 1 - of.mean - intercept
         more = (1.0, factor, factor**2, residual, residual * factor)
         again = _Sums(*(total + added_to for total, added_to in zip(sums, more, strict=True)))
-        found.append(again.solved(ridge if ridge_added is None else ridge_added))
-    return [_spread(scores, known, notes) for scores in found]
+        fits.append(again.solved(ridge if ridge_added is None else ridge_added))
+    return [_spread(scores, known, notes) for scores in fits]
 
 
 def often_enough(note: Int32, rater: Int32, *, per_note: int, per_rater: int) -> Bool:
