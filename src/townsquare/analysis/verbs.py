@@ -39,7 +39,8 @@ def agent_number(run: Run, given: int | str, where: str = "agent") -> int:
     if matches:
         return min(int(names[name]) for name in matches)
     allowed = "the number of an agent" + (", or its name" if names else "")
-    raise SettingError(where, got=repr(given), allowed=allowed, do=did_you_mean(given, list(names)[:MOST_SUGGESTED]))
+    known = names if "/" in given else dict.fromkeys(name.partition("/")[0] for name in names)
+    raise SettingError(where, got=repr(given), allowed=allowed, do=did_you_mean(given, list(known)[:MOST_SUGGESTED]))
 
 
 @checked

@@ -8,7 +8,7 @@ from cyclopts import Parameter
 
 from townsquare.cli import options
 from townsquare.cli.compare import compared_pair
-from townsquare.cli.console import complain, cut, number, picked, show, show_json, signed
+from townsquare.cli.console import complain, cut, number, picked, safe, show, show_json, signed
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -91,9 +91,10 @@ def _show(run: Run, result: CounterfactualBeliefs, agent: int | None, *, exact: 
     from townsquare.experiments.counterfactual.rerun_rule import HELD_FIXED
 
     called = dict(names(run).select("proposition", "name").rows())
+    gone = safe(result.removal.words(run))
     affected = pl.format("{} of {}", "affected", "agents").alias("affected")
     show(
-        f"Mean stances at the end, without {result.removal.words()}", result.effect.with_columns(affected),
+        f"Mean stances at the end, without {gone}", result.effect.with_columns(affected),
         (called.__getitem__, "proposition"),
         (signed, "recorded=mean_recorded", "without=mean_without", "effect"), (number, "mean |effect|=absolute_effect"),
         (str, "affected"), (signed, "largest effect=largest"), (number, "changed side=changed_side"),
@@ -102,7 +103,7 @@ def _show(run: Run, result: CounterfactualBeliefs, agent: int | None, *, exact: 
     if result.claims.height:
         share = "{:.1%}".format
         show(
-            f"Belief in claims at the last showing, without {result.removal.words()}", result.claim_effect,
+            f"Belief in claims at the last showing, without {gone}", result.claim_effect,
             (str, "claims=truth"), (number, "people and claims=met"),
             (share, "recorded=believe_recorded", "without=believe_without"), ("{:+.1%}".format, "effect"),
             (number, "stopped believing=stopped", "began to=began"), words=("claims",),
@@ -121,17 +122,19 @@ def _show_agent(run: Run, result: CounterfactualBeliefs, called: dict[int, str],
     import polars as pl
 
     from townsquare.analysis.causes.claims import share
+    from townsquare.analysis.causes.contributions import called as name_of
 
+    who = safe(name_of(run, agent))
     last = result.beliefs.filter(pl.col("agent") == agent, pl.col("step") == pl.col("step").max())
     effects = last.with_columns((pl.col("recorded") - pl.col("without")).alias("effect"))
     columns = (called.__getitem__, "proposition"), (signed, "recorded", "without", "effect")
-    show(f"Agent {agent} at the end", effects, *columns, words=("proposition",))
+    show(f"Stances of {who} at the end", effects, *columns, words=("proposition",))
     moved = result.claims.filter(pl.col("agent") == agent, pl.col("recorded") != pl.col("without"))
     moved = moved.sort((pl.col("recorded") - pl.col("without")).abs(), descending=True).head(LARGEST)
     moved = moved.join(run.table("texts"), left_on="claim", right_on="text", maintain_order="left")
     if moved.height:
         show(
-            f"Claims that agent {agent} would believe otherwise, the largest differences", moved, (str, "id=claim"),
+            f"Claims that {who} would believe otherwise, the largest differences", moved, (str, "id=claim"),
             (share, "recorded", "without"), (str, "truth"), (cut(60), "text=content"), words=("truth", "text"),
         )  # fmt: skip
 

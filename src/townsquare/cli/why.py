@@ -124,7 +124,7 @@ def _plain(causes: Why) -> dict[str, Any]:
 
 def _show_move(causes: Why, move: Move) -> None:
     before = "not recorded (joined in this step)" if move.before is None else f"{move.before:+.6f}"
-    print(f"Agent {causes.agent}, step {move.step}, {safe(move.proposition)}: {before} -> {move.after:+.6f}")
+    print(f"{safe(causes.who)}, step {move.step}, {safe(move.proposition)}: {before} -> {move.after:+.6f}")
     if move.causes:
         rows = [{**asdict(cause), "by": safe(cause.name, 40)} for cause in move.causes]
         show(
@@ -150,7 +150,7 @@ def _show_largest(causes: Why, folder: str) -> None:
     if not largest:
         return
     rows = [(move.step, move.proposition, move.change, move.before, move.after, _strongest(move)) for move in largest]
-    title = f"Largest changes of agent {causes.agent} (rule {causes.rule})"
+    title = f"Largest changes of {safe(causes.who)} (rule {causes.rule})"
     columns = (str, "step", "proposition"), (signed, "change", "from", "to"), (str, "main cause")
     show(title, rows, *columns)
     show(

@@ -245,7 +245,7 @@ def test_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None
     said = capsys.readouterr().out
     assert "held fixed" in said
     assert "reproduces the recorded beliefs exactly" in said
-    assert "Agent 3" in said
+    assert "Stances of agent 3 at the end" in said
     assert main(["counterfactual", str(folder), "--without", "post=0", "--json"]) == 0
     found = json.loads(capsys.readouterr().out)
     assert found["reproduces_the_record"] is True

@@ -15,10 +15,12 @@ import townsquare as ts
 from made_surveys import write_headlines, write_small_survey
 from raised_errors import raises_error
 from townsquare.analysis.catalog import treatment_effects_by_group
+from townsquare.analysis.causes.contributions import agent_names
 from townsquare.analysis.contract import CachedRun
 from townsquare.analysis.groups import trait_groups
 from townsquare.cli import main
 from townsquare.core.errors import SettingError, UnknownName
+from townsquare.pages.view.agent import agent as agent_facts
 from townsquare.pages.view.library import Snapshot
 from townsquare.pages.view.query_string import Asked
 from townsquare.pages.view.tables import agents_asked_for
@@ -178,3 +180,41 @@ def test_a_language_model_is_asked_as_somebody_with_the_traits(folder: Path) -> 
 
 def bank_text(made: People, row: int) -> str:
     return " ".join(made.bank.sentence(number, int(code)) for number, code in enumerate(made.traits[row]))
+
+
+def test_the_id_of_a_respondent_is_a_name_everywhere(
+    folder: Path, run: Run, capsys: pytest.CaptureFixture[str]
+) -> None:
+    called = dict(agent_names(run).select("agent", "name").iter_rows())
+    own = [agent for agent, name in called.items() if name and name.startswith("R_038/")]
+    first, name = min(own), called[min(own)]
+    why = ts.why(run, agent="R_038")
+    assert (why.agent, why.who) == (first, name)
+    assert all(f"the stance of {name} " in sentence for sentence in why.sentences)
+    assert ts.why(run, agent=name).agent == first
+    assert ts.attribute(run, agent="R_038").equals(ts.attribute(run, agent=first))
+    assert ts.counterfactual(run, without="author=R_038").removal.authors == (first,)
+    for words in (["why"], ["attribute"], ["counterfactual", "--without", "author=R_038"]):
+        assert main([words[0], str(folder / "out"), *words[1:], "--agent", "R_038"]) == 0
+        assert words == ["attribute"] or name in capsys.readouterr().out
+    with raises_error(SettingError, where="agent", got="'R_38'", do="did you mean 'R_038'?"):
+        ts.why(run, agent="R_38")
+    seen = Snapshot("out", run, CachedRun(run), run.last_step, folder / "out")
+    assert sorted(agents_asked_for(seen, Asked({"find": "r_038"}))["agent"].to_list()) == sorted(own)
+    assert agent_facts(seen, first)["who"] == name
+
+
+def test_respondents_may_have_numbers_for_names(folder: Path) -> None:
+    """A number is that of an agent; the viewer finds both the agent and the respondent."""
+    text = (folder / "answers.csv").read_text(encoding="utf-8").replace("R_0", "9")
+    (folder / "numbered.csv").write_text(text, encoding="utf-8")
+    words = ["--from", str(folder / "headlines.csv"), "--survey", str(folder / "numbered.csv"), "--yes"]
+    assert main(["init", str(folder / "numbered"), *words]) == 0
+    out = folder / "of_numbers"
+    run = ts.run(folder / "numbered", agents=80, steps=2, out=out, settings={"time.warm_up_hours": 1})
+    names = dict(agent_names(run).select("agent", "name").drop_nulls().iter_rows())
+    own = [agent for agent, name in names.items() if name.startswith("910/")]
+    assert ts.why(run, agent=names[own[0]]).agent == own[0]
+    assert ts.why(run, agent=9).agent == 9
+    seen = Snapshot("of_numbers", run, CachedRun(run), run.last_step, folder / "of_numbers")
+    assert agents_asked_for(seen, Asked({"find": "910"}))["agent"].sort().to_list() == own

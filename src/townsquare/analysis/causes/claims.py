@@ -9,7 +9,7 @@ from dataclasses import dataclass, fields
 import numpy as np
 import polars as pl
 
-from townsquare.analysis.causes.contributions import agent_names, label_of
+from townsquare.analysis.causes.contributions import agent_names, called, label_of
 from townsquare.analysis.clock import clock_of
 from townsquare.analysis.contract import Reads, columns, setting
 from townsquare.analysis.moderation import labels
@@ -70,6 +70,8 @@ class ClaimBelief:
     Attributes
     ----------
     agent : int
+    who : str
+        The person's name, untrusted, or ``agent 17``.
     claim : int
         Row of texts.
     text : str
@@ -81,6 +83,7 @@ class ClaimBelief:
     """
 
     agent: int
+    who: str
     claim: int
     text: str
     truth: str
@@ -108,21 +111,22 @@ class ClaimBelief:
     def sentences(self) -> tuple[str, ...]:
         """What happened, for a reader who knows nothing of belief rules."""
         first, last, turned = self.meetings[0], self.last, self.turned
-        who, times = f"Agent {self.agent}", count(len(self.meetings), "step")
+        who, times = printable(self.who), count(len(self.meetings), "step")
+        opening = f"A{who[1:]}" if who == f"agent {self.agent}" else who
         ends = "calls it true" if last.judged > 0 else "does not call it true"
         out = [
-            f"{who} was shown “{printable(self.text)}” ({self.truth}) in {times}, first in {first.when} by "
+            f"{opening} was shown “{printable(self.text)}” ({self.truth}) in {times}, first in {first.when} by "
             f"{printable(first.by)}.",
-            f"Before it met the claim, the chance that {who.lower()} would have called it true was "
+            f"Before it met the claim, the chance that {who} would have called it true was "
             f"{share(last.start)}. At the last showing, in {last.when}, it was {share(last.judged)}.",
         ]
         if turned is None:
-            out.append(f"{who} {ends}, as from the start.")
+            out.append(f"{opening} {ends}, as from the start.")
         else:
             label = turned.shown_label
             words = "without a label" if label == "none" else f"with {_in_words(label)} beside it"
             verb = "came to believe" if last.judged > 0 else "stopped believing"
-            out.append(f"{who} {verb} it in {turned.when}, when {printable(turned.by)} showed it {words}.")
+            out.append(f"{opening} {verb} it in {turned.when}, when {printable(turned.by)} showed it {words}.")
         moves = sorted((name for name in PARTS if name != "start"), key=lambda name: -abs(getattr(last, name)))
         named = [f"{PARTS[name]} {getattr(last, name):+.2f}" for name in moves if abs(getattr(last, name)) >= 0.005]
         out.append(
@@ -264,9 +268,10 @@ def claims_of(run: Reads, agent: int) -> tuple[ClaimBelief, ...]:
     if not holds_claims(run):
         return ()
     met = belief_parts(run, agent=agent).join(truth_of_claims(run), on="claim", how="left", maintain_order="left")
-    called = agent_names(run).select(author="agent", by="name")
-    met = met.join(called, on="author", how="left", maintain_order="left")
+    authors = agent_names(run).select(author="agent", by="name")
+    met = met.join(authors, on="author", how="left", maintain_order="left")
     met = met.with_columns(pl.coalesce("by", pl.format("agent {}", "author"), pl.lit("an account")).alias("by"))
+    who = called(run, agent)
     texts = dict(run.table("texts").join(met.select(text="claim").unique(), on="text").select("text", "content").rows())
     clock = clock_of(run)
     steps = [f"step {step}" + ("" if clock.hours is None else f" ({clock.says(step)})") for step in met["step"]]
@@ -276,7 +281,7 @@ def claims_of(run: Reads, agent: int) -> tuple[ClaimBelief, ...]:
     for (claim,), rows in met.group_by("claim", maintain_order=True):
         shown = tuple(Meeting(**row) for row in rows.select(names).iter_rows(named=True))
         text, truth = texts.get(claim, ""), rows["truth"][0] or "unknown"
-        beliefs.append(ClaimBelief(agent, int(str(claim)), text, truth, shown))
+        beliefs.append(ClaimBelief(agent, who, int(str(claim)), text, truth, shown))
     return tuple(sorted(beliefs, key=lambda belief: (belief.turned is None, -abs(belief.change))))
 
 

@@ -56,6 +56,12 @@ def agent_names(run: Reads) -> pl.DataFrame:
     return agents.join(texts, on="text", how="left").select("agent", "name")
 
 
+def called(run: Reads, agent: int) -> str:
+    """Return the name of an agent (untrusted), or ``agent 17`` for persons without one."""
+    of_agent = agent_names(run).filter(agent=agent)["name"].drop_nulls()
+    return str(of_agent[0]) if of_agent.len() else f"agent {agent}"
+
+
 def changes(run: Reads) -> pl.DataFrame:
     """Return how far each belief moved from the step its owner was born in to the last.
 

@@ -7,7 +7,7 @@ from typing import NamedTuple
 import polars as pl
 
 from townsquare.analysis.beliefs import names, statements
-from townsquare.analysis.causes.contributions import agent_names, changes, contributions
+from townsquare.analysis.causes.contributions import agent_names, called, changes, contributions
 from townsquare.analysis.contract import Reads, setting
 from townsquare.core.enums import TrailKind
 from townsquare.core.frames import ORDERED, collected
@@ -53,9 +53,8 @@ def largest_change(run: Reads) -> Mover | None:
     if not moved.height:
         return None
     row = moved.row(0, named=True)
-    called = dict(agent_names(run).rows())[row["agent"]] or f"agent {row['agent']}"
     name = dict(names(run).select("proposition", "name").rows())[row["proposition"]]
-    return Mover(row["agent"], called, statements(run)[name], row["start"], row["end"])
+    return Mover(row["agent"], called(run, row["agent"]), statements(run)[name], row["start"], row["end"])
 
 
 def with_posts(run: Reads, moved: Mover) -> Mover:
@@ -69,8 +68,8 @@ def with_posts(run: Reads, moved: Mover) -> Mover:
     )
     sums = rows.group_by("root", "writer").agg(pl.col("amount").sum(), shown).pipe(collected, ORDERED)
     texts = run.table("posts").select(pl.col("post").alias("root"), "text").join(run.table("texts"), on="text")
-    called = pl.coalesce("name", pl.format("agent {}", "agent")).alias("by")
-    writers = agent_names(run).select(pl.col("agent").alias("writer"), called)
+    by = pl.coalesce("name", pl.format("agent {}", "agent")).alias("by")
+    writers = agent_names(run).select(pl.col("agent").alias("writer"), by)
     named = sums.join(texts, on="root").join(writers, on="writer", how="left")
     several = pl.format("{} agents", pl.n_unique("writer"))
     by = pl.when(pl.n_unique("writer") == 1).then(pl.first("by")).otherwise(several)

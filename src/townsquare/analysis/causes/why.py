@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 import polars as pl
 
 from townsquare.analysis.beliefs import names, of_proposition, statements
-from townsquare.analysis.causes.contributions import agent_names, check_trail, unit_of
+from townsquare.analysis.causes.contributions import agent_names, called, check_trail, unit_of
 from townsquare.analysis.contract import Reads, setting
 from townsquare.core.cards import bars, card
 from townsquare.core.enums import AgentKind, TrailKind, Verdict, word_of
@@ -133,11 +133,12 @@ class Contributor:
 class Why:
     """The moves of one agent in order of step and proposition, with the contributors, largest first.
 
-    ``unit`` is that of the rule's trail: ``stance`` or ``log odds``. ``statements`` are those of the propositions, by
-    name.
+    ``who`` is the name of the agent, untrusted, or ``agent 17``. ``unit`` is that of the rule's trail: ``stance`` or
+    ``log odds``. ``statements`` are those of the propositions, by name.
     """
 
     agent: int
+    who: str
     rule: str
     unit: str
     moves: tuple[Move, ...]
@@ -150,7 +151,7 @@ class Why:
     def _repr_html_(self) -> str:
         rows = [(printable(part.name), part.amount, math.nan, math.nan) for part in self.contributors[:_DRAWN]]
         facts = {"rule": self.rule, "moves": len(self.moves), "all moves explained": "yes" if self.agrees else "no"}
-        return card(f"Why agent {self.agent} changed", self.sentences, facts, bars("Contributions to stance", rows))
+        return card(f"Why {printable(self.who)} changed", self.sentences, facts, bars("Contributions to stance", rows))
 
     @property
     def sentences(self) -> tuple[str, ...]:
@@ -162,7 +163,7 @@ class Why:
 
     def _sentence(self, statement: str, moves: list[Move]) -> str:
         if not any(move.change for move in moves):
-            return f"On “{statement}” the stance of agent {self.agent} did not change."
+            return f"On “{statement}” the stance of {printable(self.who)} did not change."
         change = total_of(move.change for move in moves)
         steps = f"step {moves[0].step}" if len(moves) == 1 else f"steps {moves[0].step} to {moves[-1].step}"
         parts = [part for part in self.contributors if part.proposition == moves[0].proposition and part.amount]
@@ -170,8 +171,8 @@ class Why:
         if rest := parts[_NAMED:]:
             named.append(f"{count(len(rest), 'other')} {total_of(part.amount for part in rest):+.3f}")
         return (
-            f"On “{statement}” the stance of agent {self.agent} went from {moves[-1].after - change:+.3f} to "
-            f"{moves[-1].after:+.3f} ({change:+.3f}) in {steps}: {', '.join(named)}."
+            f"On “{statement}” the stance of {printable(self.who)} went from "
+            f"{moves[-1].after - change:+.3f} to {moves[-1].after:+.3f} ({change:+.3f}) in {steps}: {', '.join(named)}."
         )
 
     def largest(self, n: int) -> tuple[Move, ...]:
@@ -233,7 +234,8 @@ def why(run: Reads, agent: int, step: int | None = None, proposition: str | None
         if belief.step >= 1 and step in (None, belief.step)
     )
     rule, texts = str(setting(run, "beliefs", "rule", default="")), statements(run)
-    return Why(agent, rule, unit, moves, _contributors(moves), {name: texts[name] for name in propositions.values()})
+    about = {name: texts[name] for name in propositions.values()}
+    return Why(agent, called(run, agent), rule, unit, moves, _contributors(moves), about)
 
 
 def _check_agent(run: Reads, agent: int, step: int | None) -> None:

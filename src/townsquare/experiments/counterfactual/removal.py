@@ -9,6 +9,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 import polars as pl
 
+from townsquare.analysis.causes.contributions import called
 from townsquare.analysis.contract import Reads
 from townsquare.analysis.verbs import agent_number
 from townsquare.core.array_types import Int64
@@ -79,13 +80,16 @@ class Removal:
         """Whether everything stays."""
         return self == Removal()
 
-    def words(self) -> str:
-        """Return the removal in words.
+    def words(self, run: Run | None = None) -> str:
+        """Return the removal in words; with a run, authors by name.
 
         >>> Removal(posts=(3,), veracities=(Veracity.FALSE,)).words()
         'post 3, all false posts'
         """
-        parts = [f"{kind} {n}" for kind in _NUMBERED for n in getattr(self, f"{kind}s")]
+        of = {n: called(run, n).removeprefix("agent ") for n in self.authors} if run is not None else {}
+        parts = [
+            f"{kind} {of.get(n, n) if kind == 'author' else n}" for kind in _NUMBERED for n in getattr(self, f"{kind}s")
+        ]
         parts += [f"all {veracity.name.lower()} posts" for veracity in self.veracities]
         return ", ".join([*parts, *(f"all {label}s" for label in self.labels)]) or "nothing"
 

@@ -83,7 +83,8 @@ def agents_asked_for(of: Snapshot, asked: Asked) -> pl.DataFrame:
     agents = queries.agent_list(of, _number(of, asked))
     wanted, by = asked.word("find").strip().lower(), asked.one_of("sort", _AGENT_ORDER)
     if wanted.isdigit():
-        agents = agents.filter(pl.col("agent").cast(pl.String).str.starts_with(wanted))
+        number, named = pl.col("agent").cast(pl.String), pl.col("who").str.starts_with(f"{wanted}/")
+        agents = agents.filter(number.str.starts_with(wanted) | named)  # respondents may have numbers for names
     elif ":" in wanted:
         agents = agents.filter(pl.col("agent").is_in(queries.who_answered(of, wanted).implode()))
     elif wanted:
