@@ -1,16 +1,19 @@
-"""Write the findings that README.md quotes anew: the answer of the flagship comparison, and its table.
+"""Write the findings that README.md quotes anew: the answer of the flagship comparison, and two tables.
 
     python scripts/findings.py [FOLDER] [--check]
 
 FOLDER holds the comparison of four responses of moderation with three seeds; without it, the comparison is run in a new
-folder. ``--check`` writes nothing and exits with 1 if a text would change.
+folder. The table of other tools is of what ``make bench-peers`` measured last. ``--check`` writes nothing and exits
+with 1 if a text would change.
 """
 
 from __future__ import annotations
 
 import argparse
+import json
 import tempfile
 from pathlib import Path
+from typing import NamedTuple
 
 from page_parts import replaced
 
@@ -20,13 +23,60 @@ from townsquare.experiments.answer import amount, answer
 from townsquare.experiments.comparison import compare
 from townsquare.experiments.manifest import Experiment
 
-README = Path(__file__).resolve().parents[1] / "README.md"
+ROOT = Path(__file__).resolve().parents[1]
+README = ROOT / "README.md"
+PEERS = ROOT / "benchmarks" / "peers" / "figures.json"
 RESPONSES = ("none", "label", "note", "takedown")
 SEEDS = 3
 OUTCOMES = {
     "reach_false_mean": "reach of a false post, agents",
     "belief_in_false_claims": "belief in false claims (credence, 0 to 1)",
 }
+
+
+class Peer(NamedTuple):
+    """A row on another tool: the cells of ``make bench-peers`` that are compared, and when to choose the tool."""
+
+    tool: str
+    choose: str
+    model: str = ""
+    form: str = ""
+    ours: str = "townsquare_1"
+    agents: int = 100_000
+
+
+TASKS = {
+    "": "none in common",
+    "platform": "feeds, posts, likes and follows",
+    "bounded_confidence": "bounded confidence on a graph",
+}
+ROWS = (
+    Peer("OASIS", "every agent is a language model", "platform", "direct", "townsquare", 1_000),
+    Peer("Mesa", "the model is no social network", "bounded_confidence", "mesa"),
+    Peer("mesa-frames", "as Mesa, and **faster than Townsquare**", "bounded_confidence", "frames", "townsquare"),
+    Peer("NumPy, a few lines", "stances suffice, without causes: **faster**", "bounded_confidence", "numpy"),
+    Peer("NDlib", "the model is an epidemic (SI, SIR), which Townsquare lacks", "bounded_confidence", "ndlib"),
+    Peer("Concordia", "a language model shall decide what happens"),
+)
+
+
+def peers() -> str:
+    """Return the table of other tools."""
+    measured = json.loads(PEERS.read_text(encoding="utf-8")).values()
+    rates = {
+        (cell["model"], cell["form"], cell["agents"]): f"{cell['agents'] / cell['figures']['seconds']:,.0f}"
+        for model in measured
+        for cell in model["cells"]
+        if not cell["why_not"]
+    }
+    rows = [
+        row._asdict()
+        | {"task": TASKS[row.model] + (f", {row.agents:,} agents" if row.model else "")}
+        | {name: rates.get((row.model, form, row.agents), "") for name, form in (("it", row.form), ("us", row.ours))}
+        for row in ROWS
+    ]
+    columns = ("tool", "task", "agents × steps a second=it", "Townsquare=us", "choose it if=choose")
+    return as_markdown(table("", rows, (str, *columns), words=("tool", "task", "choose it if")))
 
 
 def flagship(folder: Path) -> Experiment:
@@ -77,7 +127,7 @@ def main() -> int:
     parser.add_argument("--check", action="store_true")
     given = parser.parse_args()
     with tempfile.TemporaryDirectory() as scratch:
-        texts = findings(flagship(given.folder or Path(scratch) / "flagship"))
+        texts = findings(flagship(given.folder or Path(scratch) / "flagship")) | {"peers": peers()}
     old = new = README.read_text(encoding="utf-8")
     for name, text in texts.items():
         new = replaced(new, name, text, README.name)

@@ -11,6 +11,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import findings
 import numpy as np
 import pytest
 
@@ -139,3 +140,7 @@ def test_the_page_says_where_a_peer_is_faster_and_what_did_not_end(tmp_path: Pat
     assert "| NDlib, FJModel | 1 |  | over 60 s |" in page
     assert "when it began 9.0, when it ended 0.1" in page
     assert "currentColor" in (tmp_path / "peers" / "peers.svg").read_text(encoding="utf-8")
+
+
+def test_the_table_of_other_tools_in_the_readme_is_that_of_the_figures() -> None:
+    assert findings.peers() in (ROOT / "README.md").read_text(encoding="utf-8")
