@@ -23,24 +23,24 @@ MOST_SUGGESTED = 10_000
 def agent_number(run: Run, given: int | str, where: str = "agent") -> int:
     """Return the number of the agent that a number or a name represents.
 
+    Of agents drawn from one respondent, as ``R_038/17`` and ``R_038/90``, the name ``R_038`` represents the first. A
+    number counts agents; one that is too large is the name of an account or a respondent.
+
     Raises
     ------
     SettingError
         No agent of the run has this name.
-
-    Of agents drawn from one respondent, as ``R_038/17`` and ``R_038/90``, the name ``R_038`` represents the first.
     """
-    names = dict(agent_names(run).select("name", "agent").drop_nulls().rows())
-    if isinstance(given, int) or given.isdecimal():  # a number counts rows, even where accounts have numbers for names
+    rows, text = agent_names(run), str(given)
+    names = dict(rows.select("name", "agent").drop_nulls().rows())
+    own = [names[text]] if text in names else [at for name, at in names.items() if name.startswith(f"{text}/")]
+    if (isinstance(given, int) or given.isdecimal()) and (int(given) < rows.height or not own):
         return int(given)
-    if given in names:
-        return int(names[given])
-    matches = [name for name in names if name.startswith(f"{given}/")]
-    if matches:
-        return min(int(names[name]) for name in matches)
+    if own:
+        return int(min(own))
     allowed = "the number of an agent" + (", or its name" if names else "")
-    known = names if "/" in given else dict.fromkeys(name.partition("/")[0] for name in names)
-    raise SettingError(where, got=repr(given), allowed=allowed, do=did_you_mean(given, list(known)[:MOST_SUGGESTED]))
+    known = names if "/" in text else dict.fromkeys(name.partition("/")[0] for name in names)
+    raise SettingError(where, got=repr(given), allowed=allowed, do=did_you_mean(text, list(known)[:MOST_SUGGESTED]))
 
 
 @checked

@@ -78,8 +78,10 @@ def init(
 def _show_guesses(start: Start) -> None:
     """Print what every column was guessed to mean."""
     rows = [(start.tables.titles.get(name, name), known, "") for name, known in start.posts.items()]
-    unused = [name for name in start.tables.posts.columns if name not in start.posts]
-    rows += [(start.tables.titles.get(name, name), "not used", "") for name in unused]
+    toward = "stance toward the first proposition" if start.takes_stances and start.items else "not used"
+    for name in start.tables.posts.columns:
+        if name not in start.posts:
+            rows += [(start.tables.titles.get(name, name), toward if name == "stance" else "not used", "")]
     show(f"{len(start.tables.posts.records):,} posts", rows, (str, "column", "read as", " "))
     survey, answers = start.survey, start.tables.answers
     if survey is None or answers is None:
@@ -126,7 +128,7 @@ def _asked(question: str) -> str:
 def _counted(folder: Path) -> list[str]:
     """Return what of the written scenario is not used, counted by reason: it is read as a run would."""
     from townsquare.scenario.load import load_scenario
-    from townsquare.scenario.population.sample import people_notes
+    from townsquare.scenario.population.sample import people_notes, survey_of
     from townsquare.scenario.settings import resolve_with_scenario
 
     scenario = load_scenario(folder)
@@ -134,7 +136,10 @@ def _counted(folder: Path) -> list[str]:
     still = scenario.proposition_names and not scenario.posts.takes_stances
     do = "".join(f"give posts a column stance:{name} from -1 to 1" for name in scenario.proposition_names[:1])
     silent = [f"posts take no stance, so attitudes hardly move: {do}"] if still else []
-    return [*silent, *scenario.notices, *people_notes(settings.config.population, scenario.folder)]
+    survey = survey_of(settings.config.population, scenario.folder)
+    asked = [f"wave {wave} is taken as asked at step {step}" for wave, step in survey.steps.items()] if survey else []
+    again = [f"{', '.join(asked)}: change `waves` in mapping.yaml if that is wrong"] if asked else []
+    return [*silent, *again, *scenario.notices, *people_notes(settings.config.population, scenario.folder)]
 
 
 # A commented scenario to start from.

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import csv
 import io
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import date, datetime, time, timedelta
 from decimal import Decimal
 from functools import lru_cache
@@ -20,6 +21,9 @@ MAX_ROWS = 2_000_000
 LINES_KINDS = (".jsonl", ".ndjson")
 TABLE_KINDS = (".csv", ".tsv", *LINES_KINDS, ".parquet")
 """Endings of files that hold tables."""
+
+
+_NUMBER = re.compile(r"-?\d+(,\d+)?")
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,7 +78,8 @@ def read_table(path: Path, kinds: Sequence[str] = ()) -> Records:
 def read_csv(path: Path) -> Records:
     """Read a CSV with a header; the separator is a comma, semicolon or tab, the most frequent in the header.
 
-    Column names are stripped, and lowered before the first ``:``. Blank lines are skipped.
+    Column names are stripped, and lowered before the first ``:``. Blank lines are skipped. Between semicolons, a column
+    of numbers alone may have decimal commas.
 
     Raises
     ------
@@ -82,7 +87,8 @@ def read_csv(path: Path) -> Records:
         Empty file, repeated or missing column names, a row of another length, too many rows, broken quotes.
     """
     text = read_text(path)
-    lines = csv_rows(path, text, separator(text.split("\n", 1)[0], ",;\t"))
+    delimiter = separator(text.split("\n", 1)[0], ",;\t")
+    lines = csv_rows(path, text, delimiter)
     _, _, header = next(lines, (0, 0, []))
     columns = tuple(column_name(name) for name in header)
     if not any(columns):
@@ -101,7 +107,17 @@ def read_csv(path: Path) -> Records:
                 location, got=f"{len(cells)} cells", allowed=allowed, do="quote cells that hold the separator"
             )
         records.append(Record(location, dict(zip(columns, cells, strict=True))))
-    return Records(str(path), columns, records)
+    return Records(str(path), columns, _with_points(columns, records) if delimiter == ";" else records)
+
+
+def _with_points(columns: Sequence[str], records: list[Record]) -> list[Record]:
+    """Return records in which columns of numbers alone have decimal points, not commas."""
+    cells = {name: [str(record.cells[name]).strip() for record in records] for name in columns}
+    commas = [name for name, of in cells.items() if all(_NUMBER.fullmatch(cell) for cell in of if cell)]
+    return [
+        replace(record, cells={**record.cells, **{name: str(record.cells[name]).replace(",", ".") for name in commas}})
+        for record in records
+    ]
 
 
 def csv_rows(path: Path, text: str, delimiter: str, limit: int = MAX_ROWS) -> Iterator[tuple[int, int, list[str]]]:

@@ -64,6 +64,12 @@ class Start:
     notes: tuple[str, ...]
 
     @property
+    def takes_stances(self) -> bool:
+        """Whether posts have a column ``stance`` from -1 to 1, which is toward the first proposition."""
+        records = [record for record in self.tables.posts.records if is_filled(record, "stance")]
+        return bool(records) and all(-1 <= number_of_text(str(record.cells["stance"])) <= 1 for record in records)
+
+    @property
     def items(self) -> list[Guess]:
         """The items of the survey that may be propositions."""
         return self.survey.items() if self.survey else []
@@ -92,6 +98,9 @@ def read_start(posts: Path, surveys: Sequence[Path]) -> Start:
         if not answers.records:
             raise DataError(answers.location, got="no rows", allowed="one row per respondent")
     joined, notes = _joined(waves, titles) if waves else (None, ())
+    for column in () if joined is None else joined.columns:
+        first, again, wave = column.rpartition(" (wave ")
+        titles.setdefault(column, titles.get(first, first) + again + wave)
     guess = None if joined is None else guess_survey(joined, titles)
     return Start(Tables(table, joined, titles), columns, guess, notes)
 
@@ -124,7 +133,19 @@ def _posts_columns(table: Records) -> dict[str, str]:
                       records=[replace(record, cells={**record.cells, "text": record.cells.get(text)})
                                for record in table.records])  # fmt: skip
     sheet = post_columns(renamed, (), alone=True)
-    return names | {column: name for name, column in sheet.used.items() if name != "text" and column not in names}
+    names |= {column: name for name, column in sheet.used.items() if name != "text" and column not in names}
+    return names if "veracity" in names.values() else names | _truth(table, names)
+
+
+def _truth(table: Records, names: Mapping[str, str]) -> dict[str, str]:
+    """Return the one further column that says ``true`` and ``false``, or ``real`` and ``fake``, of posts."""
+    answers = {
+        name: {str(record.cells[name]).strip().casefold() for record in table.records if is_filled(record, name)}
+        for name in table.columns
+        if name not in names
+    }
+    known = [name for name, given in answers.items() if given in ({"true", "false"}, {"real", "fake"})]
+    return {known[0]: "veracity"} if len(known) == 1 else {}
 
 
 def _longest(table: Records) -> str:
@@ -222,11 +243,8 @@ def _further(stated: Sequence[str]) -> list[dict[str, str]]:
 def _stances(start: Start, propositions: Sequence[str]) -> tuple[dict[str, str], list[dict[str, str]]]:
     """Return columns of posts, a column ``stance`` toward the first proposition, and those that posts alone name."""
     columns, named = dict(start.posts), []
-    records = start.tables.posts.records
-    if "stance" in start.tables.posts.columns and propositions:
-        cells = [record.cells.get("stance") for record in records if is_filled(record, "stance")]
-        if cells and all(-1 <= number_of_text(str(cell)) <= 1 for cell in cells):
-            columns["stance"] = f"stance:{propositions[0]}"
+    if propositions and start.takes_stances:
+        columns["stance"] = f"stance:{propositions[0]}"
     for column, known in list(columns.items()):
         group, _, name = known.partition(":")
         if not name or name in propositions:

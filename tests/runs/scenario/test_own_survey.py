@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from made_surveys import ITEM, write_headlines, write_large_survey, write_small_survey
+from made_surveys import HEADLINES, ITEM, write_headlines, write_large_survey, write_small_survey
 from townsquare.cli import main
 from townsquare.core.documents import read_yaml
 from townsquare.record.run import Run
@@ -130,3 +130,39 @@ def test_waves_in_two_files_are_joined_by_id(folder: Path, capsys: pytest.Captur
     assert np.isnan(again[2])
     assert read.bank.labels == ("city",)
     assert "Ann" not in (folder / "cats" / "answers.csv").read_text(encoding="utf-8")
+
+
+def test_tables_of_a_spreadsheet_with_semicolons(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Decimal commas, a column of truth by another name, question numbers, 99 for no answer."""
+    posts = ["Text der Meldung;Stimmt das?", *(f"{text};{str(bool(true)).lower()}" for text, true in HEADLINES)]
+    (folder / "meldungen.csv").write_text("\ufeff" + "\n".join(posts), encoding="utf-8")
+    rows = [
+        f"{k};{k % 3 + 1},5;{('18', '40,5', '')[k % 3]};{(1, 3, 5, 99)[k % 4]};{k % 2 + 1},{k % 3}" for k in range(24)
+    ]
+    head = "ID;Gewicht;Hours online;Q3. The council can be trusted;Channels"
+    rows[0] = rows[0].rpartition(";")[0] + ";1,2,3"
+    (folder / "panel.csv").write_text("\n".join([head, *rows]), encoding="utf-8")
+    assert main(["init", "zone", "--from", "meldungen.csv", "--survey", "panel.csv", "--yes"]) == 0
+    said = capsys.readouterr()
+    assert "99 is no answer" in said.out
+    assert "6 answers to 'q3. the council can be trusted' read as missing: got '99'" in said.err
+    mapping = read_yaml(folder / "zone" / "mapping.yaml")
+    assert isinstance(mapping, dict)
+    assert mapping["posts"] == {"Text der Meldung": "text", "Stimmt das?": "veracity"}
+    assert mapping["weight"] == "Gewicht"
+    item = mapping["columns"]["Q3. The council can be trusted"]
+    assert item == {"stance": "council_can_trusted", "scale": [1, 5], "statement": "The council can be trusted."}
+    assert mapping["columns"]["Hours online"]["kind"] == "numeric"
+    assert mapping["columns"]["Channels"]["kind"] == "categorical"  # several choices are no decimals
+    read = survey_of(resolve_for("./zone").config.population, folder / "zone")
+    assert read is not None
+    assert sorted(set(read.personas.weight.tolist())) == [1.5, 2.5, 3.5]
+    scenario = load_scenario("./zone")
+    assert sorted(scenario.posts.veracity.tolist()) == [1, 1, 1, 1, 2, 2]
+
+
+def test_guesses_that_a_reader_must_know_are_said(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["init", "bridge", "--from", "headlines.csv", "--survey", "answers.csv", "--yes"]) == 0
+    said = capsys.readouterr()
+    assert "stance toward the first proposition" in said.out
+    assert "wave 2 is taken as asked at step 168: change `waves` in mapping.yaml if that is wrong" in said.err

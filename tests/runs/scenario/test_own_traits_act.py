@@ -205,7 +205,7 @@ def test_the_id_of_a_respondent_is_a_name_everywhere(
 
 
 def test_respondents_may_have_numbers_for_names(folder: Path) -> None:
-    """A number is that of an agent; the viewer finds both the agent and the respondent."""
+    """A number is that of an agent if there is one, else of a respondent; the viewer finds both."""
     text = (folder / "answers.csv").read_text(encoding="utf-8").replace("R_0", "9")
     (folder / "numbered.csv").write_text(text, encoding="utf-8")
     words = ["--from", str(folder / "headlines.csv"), "--survey", str(folder / "numbered.csv"), "--yes"]
@@ -216,5 +216,8 @@ def test_respondents_may_have_numbers_for_names(folder: Path) -> None:
     own = [agent for agent, name in names.items() if name.startswith("910/")]
     assert ts.why(run, agent=names[own[0]]).agent == own[0]
     assert ts.why(run, agent=9).agent == 9
+    assert ts.why(run, agent="910").agent == ts.why(run, agent=910).agent == min(own)
+    with raises_error(SettingError, where="agent", got="999"):
+        ts.why(run, agent=999)
     seen = Snapshot("of_numbers", run, CachedRun(run), run.last_step, folder / "of_numbers")
     assert agents_asked_for(seen, Asked({"find": "910"}))["agent"].sort().to_list() == own

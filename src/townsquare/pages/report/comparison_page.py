@@ -153,7 +153,8 @@ def _by_answer(comparison: Comparison) -> list[Section]:
     says += f"{clear.height} of {count(tests, 'test')} {'has' if clear.height == 1 else 'have'} Holm p < {LEVEL:g}"
     named = [_answer_effect(comparison, row) for row in clear.head(MOST_SECONDARY).iter_rows(named=True)]
     says += f", the clearest: {'; '.join(named)}." if named else "."
-    each = zip(range(_MOST_FIGURES), effects.group_by(keys, maintain_order=True), strict=False)
+    moved = effects.filter((pl.col("value") != 0).any().over(keys))
+    each = zip(range(_MOST_FIGURES), moved.group_by(keys, maintain_order=True), strict=False)
     figures = [answers(comparison, f"by-answer-{at}", rows) for at, (_, rows) in each]
     shown = effects.head(_MOST_ROWS).with_columns(pl.col("arm").replace(comparison.labels))
     note = f"The first {_MOST_ROWS} of {number(effects.height)}." if effects.height > _MOST_ROWS else ""

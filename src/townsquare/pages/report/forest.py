@@ -152,7 +152,7 @@ def answers(comparison: Comparison, key: str, effects: pl.DataFrame) -> Figure:
         axes.axvline(0.0, color=color("muted"), linewidth=1.0)
         amounts_across(axes, "difference, stance")
 
-    return Figure(key, caption, effects, draw, height=round(FRAME + 1.3 * ROW * effects.height), width=WIDTH)
+    return Figure(key, caption, effects, draw, height=round(FRAME + 1.3 * ROW * effects.height))
 
 
 def strip(comparison: Comparison, outcomes: Sequence[Measure], key: str, caption: str) -> Figure:

@@ -252,7 +252,7 @@ def _quarters(values: Float) -> tuple[str, ...]:
     """Return ranges of numbers that hold about a quarter of ascending values each."""
     starts = np.unique(values[[0, values.size // 4, values.size // 2, 3 * values.size // 4]])
     ends = [*(values[values < start].max() for start in starts[1:]), values[-1]]
-    return tuple(f"{low:g} to {high:g}" for low, high in zip(starts, ends, strict=True))
+    return tuple(f"{low:g} to {high:g}" if low < high else f"{low:g}" for low, high in zip(starts, ends, strict=True))
 
 
 def _band_of(answer: str, bands: list[Band], where: str) -> Answer:

@@ -21,7 +21,22 @@ LONG_WORDS = 5  # mean words of an answer from which a column is free text (assu
 IDS = frozenset(
     ("id", "participant", "participantid", "respondent", "respondentid", "responseid", "caseid", "pid", "prolificpid")
 )
-WEIGHTS = frozenset(("w", "wt", "wgt", "weight", "weights", "surveyweight", "pweight", "rakeweight"))
+WEIGHTS = frozenset(
+    (
+        "w",
+        "wt",
+        "wgt",
+        "weight",
+        "weights",
+        "surveyweight",
+        "pweight",
+        "rakeweight",
+        "gewicht",
+        "gewichtung",
+        "poids",
+        "peso",
+    )
+)
 _PERSONAL = re.compile(
     r"(first|last|full|sur|user)?\s?name|e-?mail.*|phone.*|mobile|telephone|(home )?address|street|ip( ?address)?"
     r"|(location)?(latitude|longitude)|recipient.*|device.*|birth.*"
@@ -32,6 +47,9 @@ _COUNTED = re.compile(
 )
 _DATE = re.compile(r"\d{4}-\d\d-\d\d.*|\d{1,2}[/.]\d{1,2}[/.]\d{2,4}.*")
 _WAVE = re.compile(r"(?P<base>.+?)[\s_(-]+(?:w|wave|t)\s?(?P<wave>[1-9])\)?$", re.IGNORECASE)
+_QUESTION_NUMBER = re.compile(r"[a-z]?\d{1,3}[a-z]?\s*[.):-]\s+(?=\S)", re.IGNORECASE)
+_DULL = frozenset(re.findall(r"\w+", "the a an is are of to in for do you your how what which and should be"))
+_NO_ANSWER = frozenset((97, 98, 99, 997, 998, 999))  # codes beside answers up to 10 that stand for none
 _SCALE = re.compile(r"[,:;]?\s*-?\d+\s*(?:\([^)]*\)\s*)?(?:to|-|–|\.{2,}|…)\s*-?\d+.*$")
 
 
@@ -154,24 +172,34 @@ def _guess(title: str, given: list[str], n: int, taken: set[str]) -> Guess:
 
 def _of_numbers(title: str, numbers: list[float], taken: set[str]) -> Guess:
     """Return the guess for a column of numbers: an item with a scale, or a number."""
+    answers = [number for number in numbers if number not in _NO_ANSWER]
+    codes = sorted(code for code in _NO_ANSWER if code in numbers) if answers and max(answers) <= 10 else []
+    numbers = answers if codes else numbers
+    also = "".join(f"; {code} is no answer" for code in codes)
     low, high, many = min(numbers), max(numbers), len(set(numbers))
     stated = [int(word) for word in re.findall(r"(?<![\w.])-?\d+(?![\w.])", title)]
     whole = all(number == int(number) for number in numbers) and low >= -5 and high <= 10 and many <= MOST_POINTS
     ends = (stated[0], stated[-1]) if len(stated) > 1 else None
     if whole and ends and ends[0] < ends[1] and ends[0] <= low and high <= ends[1] <= 100:
-        return _item(title, {"scale": list(ends)}, taken, f"a scale from {ends[0]} to {ends[1]}, as its name says")
+        why = f"a scale from {ends[0]} to {ends[1]}, as its name says{also}"
+        return _item(title, {"scale": list(ends)}, taken, why)
     is_sentence = len(re.findall(r"[^\W\d]+", title)) > 2 or (many >= 4 and high >= 4)
     if whole and many > 2 and is_sentence and not _COUNTED.search(title.lower().replace("_", " ")):
         start = -max(-low, high) if low < 0 else min(low, 1)
         end = -start if low < 0 else next(end for end in (4, 5, 7, 10) if end >= high)
-        scale = [int(start), int(end)]
-        return _item(title, {"scale": scale}, taken, f"a scale from {scale[0]} to {scale[1]}, from the answers: check")
-    return Guess(title, {"trait": _name(title, taken), "kind": "numeric", "question": title}, "numbers")
+        why = f"a scale from {start:g} to {end:g}, from the answers: check{also}"
+        return _item(title, {"scale": [int(start), int(end)]}, taken, why)
+    meaning = {"trait": _name(title, taken), "kind": "numeric", "question": title}
+    values = {"values": {str(code): None for code in codes}} if codes else {}
+    return Guess(title, {**meaning, **values}, f"numbers{also}")
 
 
 def _item(title: str, answers: dict[str, Any], taken: set[str], why: str) -> Guess:
     """Return the guess of a statement on a scale, whose name is its stance."""
-    words = _SCALE.sub("", re.sub(r"[(\[].*?[)\]]", " ", title)).replace("_", " ").strip(" ,:;-") or title
+    words = (
+        _SCALE.sub("", re.sub(r"[(\[].*?[)\]]", " ", _QUESTION_NUMBER.sub("", title))).replace("_", " ").strip(" ,:;-")
+        or title
+    )
     words = " ".join(words.split())
     statement = words[:1].upper() + words[1:] + ("" if words.endswith((".", "?", "!")) else ".")
     return Guess(title, {"stance": _name(words, taken), **answers, "statement": statement}, why)
@@ -218,28 +246,8 @@ def _braceless(text: str) -> str:
 
 def _name(title: str, taken: set[str]) -> str:
     """Return a name for settings, of the first words of a title."""
-    words = re.findall(r"[^\W_]+", column_name(title).lower())
-    dull = {
-        "the",
-        "a",
-        "an",
-        "is",
-        "are",
-        "of",
-        "to",
-        "in",
-        "for",
-        "do",
-        "you",
-        "your",
-        "how",
-        "what",
-        "which",
-        "and",
-        "should",
-        "be",
-    }
-    informative = [word for word in words if word not in dull] or words or ["item"]
+    words = re.findall(r"[^\W_]+", column_name(_QUESTION_NUMBER.sub("", title)).lower())
+    informative = [word for word in words if word not in _DULL] or words or ["item"]
     name = base = "_".join(informative[:4])[:50].rstrip("_") or "item"
     number = 2
     while name in taken or name == "default":
