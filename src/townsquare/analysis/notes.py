@@ -74,16 +74,28 @@ def note_numbers(run: Reads) -> dict[str, float]:
     course = note_course(run).tail(1)
     last = course.row(0, named=True) if course.height else dict.fromkeys(COURSE, math.nan)
     false = known_posts(run).filter(pl.col("veracity") == "false").select("root")
-    views = exposure_counts(run).join(shown_posts(run), on="root").join(false, on="root")
-    early = views.filter(pl.col("step") <= pl.col("shown"))
+    views = views_before(run, shown_posts(run).join(false, on="root"), "root")
     return {
         "notes_written": float(last["written"]),
         "notes_shown": _ratio(last["shown"], last["written"]),
         "notes_withdrawn": _ratio(last["withdrawn"], last["shown"]),
         "note_precision": last["precision"],
         "note_recall": last["recall"],
-        "views_before_note": _ratio(_sum(early), _sum(views)),
+        "views_before_note": _ratio(float(views["early"].sum()), float(views["views"].sum())),
     }
+
+
+def views_before(run: Reads, shown: pl.DataFrame, by: str) -> pl.DataFrame:
+    """Return views of posts, and those up to a step ``shown``, for each row of ``shown`` (``root``, ``shown``, ``by``).
+
+    Returns
+    -------
+    DataFrame
+        ``by``, ``views`` and ``early`` (int64).
+    """
+    views = exposure_counts(run).join(shown.drop_nulls("shown").select(*dict.fromkeys((by, "root", "shown"))), on="root")
+    early = pl.col("exposures").filter(pl.col("step") <= pl.col("shown")).sum().alias("early")
+    return views.group_by(by).agg(pl.col("exposures").sum().alias("views"), early).sort(by)
 
 
 def _sum(views: pl.DataFrame) -> int:

@@ -92,6 +92,27 @@ def test_all_posts_of_a_claim(folder: Path, url: str) -> None:
     assert table["agent"].to_list() == made["seen"]["agent"]
 
 
+def test_who_brought_a_post_into_each_community(browser: Any, folder: Path, url: str) -> None:
+    name, run = run_of(folder, "none")
+    root = data(url, "/api/cascade", run=name)["post"]
+    visit = Visit(browser, url, place(name, "cascade") + "?show=map")
+    visit.wait("document.querySelector('[data-testid=into] tbody tr') !== null")
+    rows = "[...document.querySelectorAll('[data-testid=into] tbody tr')].map(row => "
+    reached = sum(visit.run(rows + "Number.parseInt(row.cells[1].innerText))"))
+    people = run.table("agents").filter(pl.col("kind") == 0)["agent"]
+    shown = run.sql(f"SELECT agent, step, author FROM ts_exposures WHERE root = {root} ORDER BY step, agent, rank")
+    first = shown.unique("agent", keep="first", maintain_order=True).filter(pl.col("agent").is_in(people.implode()))
+    assert reached == first.height
+    known = set(first.select("agent", "step", "author").iter_rows())
+    found = visit.run(
+        rows + "[row.cells[3], row.cells[2], row.cells[4]].map("
+        "cell => Number(cell.innerText.match(/\\d+/)?.[0] ?? cell.querySelector('a').hash.match(/\\d+$/)[0])))"
+    )
+    assert {tuple(row) for row in found} <= known
+    assert visit.heard == []
+    visit.close()
+
+
 @pytest.mark.parametrize(("width", "scheme"), [(1280, "light"), (400, "dark")])
 def test_a_cascade_plays_to_its_end(browser: Any, folder: Path, url: str, width: int, scheme: str) -> None:
     (name, _), (other, _) = (run_of(folder, arm) for arm in ARMS)

@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+import townsquare as ts
 from running_viewer import Visit, data, place, record, record_notes
 from townsquare.pages.view.serving import serving
 
@@ -16,12 +17,17 @@ pytestmark = pytest.mark.browser
 
 
 @pytest.fixture(scope="module")
-def url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     parent: Path = tmp_path_factory.mktemp("runs")
     record_notes(parent / "notes")
     record(parent / "threshold", moderation={"strategy": "community"})
     record(parent / "none", moderation={"strategy": "none"})
-    with serving(parent) as where:
+    return parent
+
+
+@pytest.fixture(scope="module")
+def url(folder: Path) -> Iterator[str]:
+    with serving(folder) as where:
         yield where
 
 
@@ -48,6 +54,22 @@ def test_a_click_on_a_note_says_why_it_is_shown_or_not(browser: Any, url: str) -
         visit.wait(f"document.querySelector('[data-testid=why-note] .sum')?.innerText.includes('{start}')")
     visit.page.locator("[data-testid=why-note] a[href*='post/']").click()
     visit.page.wait_for_selector("[data-testid=post]")
+    assert visit.heard == []
+    visit.close()
+
+
+def test_the_latest_note_comes_first_with_the_views_that_had_passed(browser: Any, folder: Path, url: str) -> None:
+    run = ts.Run.open(folder / "notes")
+    late = run.sql(
+        "WITH first AS (SELECT value AS note, min(step) AS shown FROM ts_moderation_log WHERE kind = 2 GROUP BY value) "
+        "SELECT n.note, f.shown - p.step AS waited, avg(e.step <= f.shown) AS late FROM first f JOIN ts_notes n USING (note) "
+        "JOIN ts_posts p ON p.post = n.post JOIN ts_exposures e ON e.root = n.post GROUP BY n.note "
+        "ORDER BY late DESC, waited DESC"
+    ).row(0, named=True)
+    visit = Visit(browser, url, place("notes", f"notes?order=late&step={run.last_step}"))
+    cells = visit.page.locator("[data-testid=note-list] tbody tr").first.locator("th, td").all_inner_texts()
+    assert cells[0].startswith(f"{late['note']}: ")
+    assert cells[5:7] == [f"{late['waited']} h", f"{late['late']:.0%}".replace("%", " %")]
     assert visit.heard == []
     visit.close()
 

@@ -5,7 +5,7 @@ import { count, inDays, moment, plain, plural, words } from "../format";
 import { Answered, Choice, isOn, Section, Toggle, Truth, type ViewProperties } from "../parts";
 import { change, link } from "../route";
 import { useColors, type Colors } from "../theme";
-import { useCommunities } from "./communities";
+import { namesOf, useCommunities, type Communities } from "./communities";
 import { beliefColor, map, period, Spread, tree, type Layout, type Spot } from "./spread";
 
 const SECONDS = 12; // that a whole life takes to play
@@ -39,7 +39,7 @@ export function Cascades({ head, route, fresh, id }: ViewProperties & { id: numb
             {other && both.length < 2 && !second.wrong && <p className="loading">Reading the other arm…</p>}
             {second.wrong && other && <p className="warn">{second.wrong.where}: {second.wrong.got}</p>}
             <Section title="How it spread" wide csv={{ name: "cascade", query: { run: head.id, post: first.post, claim } }} note={<Quote of={first} />}>
-              <p className="finding" data-testid="finding">{finding(both, label)}</p>
+              <p className="finding" data-testid="finding">{finding(both, label, claim === 1)}</p>
               <Played both={both} head={head} label={label} show={route.query.get("show") ?? ""} asked={route.query.get("step")} />
             </Section>
           </>
@@ -77,14 +77,14 @@ function Quote({ of }: { of: Cascade }): JSX.Element {
 }
 
 // What a reader wants to know first, with the same numbers of the other arm beside it.
-function finding(both: Cascade[], label: (run: string) => string): string {
+function finding(both: Cascade[], label: (run: string) => string, claim: boolean): string {
   const sentences = both.map((of) => {
     const [reach, shares] = [of.seen.agent.length, of.shares.parent.filter((parent) => parent >= 0).length];
     const { first, last, people } = believed(of, of.last);
-    const before = people ? `; the mean of their belief in its claim was ${plain(first)} when they first met it and ${plain(last)} when they last did (0: sure it is false, 1: sure it is true)` : "";
+    const before = people ? `; the mean of their belief in the claim was ${plain(first)} when they first met it and ${plain(last)} when they last did (0: sure it is false, 1: sure it is true)` : "";
     return `it reached ${count(reach)} of ${count(of.people)} people through ${plural(shares, "share")}${before}`;
   });
-  if (sentences.length < 2) return `${sentences[0]!.replace("it reached", "This post reached")}.`;
+  if (sentences.length < 2) return `${sentences[0]!.replace("it reached", claim ? "The posts of this claim reached" : "This post reached")}.`;
   return both.map((of, nth) => `${label(of.run)[0]!.toUpperCase()}${label(of.run).slice(1)}: ${sentences[nth]}.`).join(" ");
 }
 
@@ -142,7 +142,8 @@ function Played({ both, head, label, show, asked }: PlayedProperties): JSX.Eleme
     if (playing) change({ step });
     setPlaying(!playing);
   };
-  const layouts = useLayouts(both, head, show);
+  const where = useCommunities(head, "", show === "map");
+  const layouts = useLayouts(both, where, show);
   return (
     <>
       <div className="stepper">
@@ -170,6 +171,7 @@ function Played({ both, head, label, show, asked }: PlayedProperties): JSX.Eleme
             {both.length > 1 && <figcaption>{label(of.run)}</figcaption>}
             {layouts[nth] ? <Drawn of={of} layout={layouts[nth]} at={at} span={[start, end]} timed={show !== "map"} colors={colors} /> : <p className="loading">Finding communities…</p>}
             <Counts of={of} step={step >= end ? of.last : step} />
+            {show === "map" && <Into of={of} where={where} step={step >= end ? of.last : step} />}
           </figure>
         ))}
       </div>
@@ -178,8 +180,7 @@ function Played({ both, head, label, show, asked }: PlayedProperties): JSX.Eleme
   );
 }
 
-function useLayouts(both: Cascade[], head: Head, show: string): (Layout | null)[] {
-  const { network, placed } = useCommunities(head, "", show === "map");
+function useLayouts(both: Cascade[], { network, placed }: Communities, show: string): (Layout | null)[] {
   return useMemo(() => {
     if (show !== "map") return both.map(tree);
     if (!network || !placed) return both.map(() => null);
@@ -243,6 +244,61 @@ function Counts({ of, step }: { of: Cascade; step: number }): JSX.Element {
       ))}
       {!of.acts.length && <span>no act of moderation</span>}
     </p>
+  );
+}
+
+// Who brought the post into each community: whom it reached first there, when, and who was the source of that showing.
+function Into({ of, where: { network, placed }, step }: { of: Cascade; where: Communities; step: number }): JSX.Element | null {
+  const rows = useMemo(() => {
+    if (!network || !placed) return [];
+    const disc = new Map(network.agent.map((agent, row) => [agent, placed.of[row]!]));
+    const first = new Map<number, { people: number; row: number }>();
+    of.seen.agent.forEach((agent, row) => {
+      const at = disc.get(agent);
+      if (at === undefined || of.seen.step[row]! > step) return;
+      const known = first.get(at);
+      first.set(at, { people: (known?.people ?? 0) + 1, row: known && of.seen.step[known.row]! <= of.seen.step[row]! ? known.row : row });
+    });
+    return [...first].map(([at, found]) => ({ at, ...found })).sort((a, b) => of.seen.step[a.row]! - of.seen.step[b.row]!);
+  }, [of, network, placed, step]);
+  if (!network || !placed || !rows.length) return null;
+  const names = namesOf(network, placed);
+  const who = new Map(network.agent.map((agent, row) => [agent, network.who[row]!]));
+  const person = (agent: number): JSX.Element => <a href={link(of.run, "agent", agent)}>{who.get(agent) || `agent ${agent}`}</a>;
+  return (
+    <div className="scroll">
+      <table data-testid="into">
+        <caption>Into each community: whom it reached first, and who brought it</caption>
+        <thead>
+          <tr>
+            <th scope="col">community</th>
+            <th scope="col" className="num">people reached</th>
+            <th scope="col">first</th>
+            <th scope="col">reached first</th>
+            <th scope="col">brought by</th>
+          </tr>
+        </thead>
+        <tbody>
+          {rows.map(({ at, people, row }) => {
+            const from = of.seen.from[row]!;
+            return (
+              <tr key={at}>
+                <th scope="row">{names[at]}</th>
+                <td className="num">
+                  {count(people)} of {count(placed.discs[at]!.members.length)}
+                </td>
+                <td>{moment(of.seen.step[row]!, of.hours, of.last)}</td>
+                <td>{person(of.seen.agent[row]!)}</td>
+                <td>
+                  {from < 0 ? "" : <a href={link(of.run, "agent", of.shares.agent[from]!)}>{of.shares.who[from]}</a>}
+                  {from >= 0 && of.shares.parent[from]! < 0 ? ", the author" : ""}
+                </td>
+              </tr>
+            );
+          })}
+        </tbody>
+      </table>
+    </div>
   );
 }
 

@@ -5,7 +5,7 @@ import { louvain, places, type Places } from "./places";
 
 const NOT_THERE = -128;
 
-interface Communities {
+export interface Communities {
   network: Network | null;
   ends: Uint16Array | null;
   placed: Places | null;
@@ -26,6 +26,11 @@ export function useCommunities(head: Head, proposition: string, wanted = true): 
     return places(communities, ends, network.data.followers, known);
   }, [network.data, ends, communities, start.data]);
   return { network: network.data, ends, placed, wrong: network.wrong ?? follows.wrong ?? start.wrong };
+}
+
+// A short name of each disc: the answer that makes a block, or a number from left to right.
+export function namesOf(network: Network, placed: Places): string[] {
+  return placed.discs.map((disc, nth) => (disc.apart ? "apart" : network.blocks ? (network.blocks.of[disc.members[0] ?? 0] ?? "no answer") : String(nth + 1)));
 }
 
 // Communities that the run recorded, or else those that Louvain's method finds.

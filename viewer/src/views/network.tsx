@@ -6,7 +6,7 @@ import { Choice, isOn, Problem, PropositionChoice, Section, Stance, StepSlider, 
 import { change, link } from "../route";
 import { stanceColor, useColors, type Colors } from "../theme";
 import { Picture, type Band } from "./picture";
-import { useCommunities } from "./communities";
+import { namesOf, useCommunities } from "./communities";
 import { flows, type Places } from "./places";
 
 const TOP = 8;
@@ -93,11 +93,6 @@ export function NetworkView({ head, route, fresh }: ViewProperties): JSX.Element
       </Section>
     </>
   );
-}
-
-// A short name of each disc: the answer that makes a block, or a number from left to right.
-function namesOf(network: Network, placed: Places): string[] {
-  return placed.discs.map((disc, nth) => (disc.apart ? "apart" : network.blocks ? (network.blocks.of[disc.members[0] ?? 0] ?? "no answer") : String(nth + 1)));
 }
 
 interface ColoredProperties {

@@ -3,7 +3,7 @@ import { useEffect, useMemo, type JSX } from "react";
 import type { EChartsCoreOption } from "echarts/core";
 import { useAnswer } from "../api";
 import { axes, Chart, tooltip } from "../chart";
-import { count, moment, percent, plain, signed, tick, words } from "../format";
+import { count, moment, percent, plain, plural, signed, tick, words } from "../format";
 import { Answered, Choice, Problem, PropositionChoice, Section, StepSlider, stepOf, Tag, Truth, type ViewProperties } from "../parts";
 import { change, link } from "../route";
 import { stanceColor, useColors, type Colors } from "../theme";
@@ -24,6 +24,9 @@ interface NoteText {
   content: string;
   post: string | null;
   veracity: string | null;
+  published: number | null; // step of the post
+  shown: number | null; // first step in which the note was
+  late: number | null; // share of the views of the post until then
 }
 
 interface AllNotes {
@@ -127,7 +130,7 @@ export function Notes({ head, route, fresh }: ViewProperties): JSX.Element {
               </div>
             )}
             {chosen !== null && at.data && <Answered of={why}>{(data) => <Reasons run={head.id} all={known} at={at.data as At} why={data} note={chosen} step={step} now={now} hours={head.hours} last={head.last_step} />}</Answered>}
-            {at.data && <List run={head.id} all={known} at={at.data} only={only} chosen={chosen} now={now} query={query} />}
+            {at.data && <List run={head.id} all={known} at={at.data} only={only} latest={route.query.get("order") === "late"} chosen={chosen} now={now} step={step} hours={head.hours} query={query} />}
           </>
         );
       }}
@@ -376,20 +379,30 @@ interface ListProperties {
   all: AllNotes;
   at: At;
   only: string;
+  latest: boolean;
   chosen: number | null;
   now: string;
+  step: number;
+  hours: number | null | undefined;
   query: Record<string, string | number>;
 }
 
-function List({ run, all, at, only, chosen, now, query }: ListProperties): JSX.Element {
+function List({ run, all, at, only, latest, chosen, now, step, hours, query }: ListProperties): JSX.Element {
   const { note, status, intercept, factor, helpful, somewhat, not_helpful: not } = at.notes;
   const rows = note.map((_, row) => row).filter((row) => !only || status[row] === only);
-  rows.sort((a, b) => EVERY.indexOf(status[a] ?? "pending") - EVERY.indexOf(status[b] ?? "pending") || (intercept[b] ?? -9) - (intercept[a] ?? -9));
+  const late = (row: number): number => {
+    const text = all.notes[note[row] ?? 0];
+    return text?.shown !== null && text?.shown !== undefined && text.shown <= step ? (text.late ?? -1) : -1;
+  };
+  const delay = ({ shown, published }: NoteText): string => (hours ? `${plain((shown! - published!) * hours, 0)} h` : plural(shown! - published!, "step"));
+  const waited = (row: number): number => (all.notes[note[row] ?? 0]?.shown ?? 0) - (all.notes[note[row] ?? 0]?.published ?? 0);
+  rows.sort((a, b) => (latest ? late(b) - late(a) || waited(b) - waited(a) : 0) || EVERY.indexOf(status[a] ?? "pending") - EVERY.indexOf(status[b] ?? "pending") || (intercept[b] ?? -9) - (intercept[a] ?? -9));
   const numbers = all.thresholds !== null;
   return (
-    <Section wide title={`All notes at ${now}`} {...(numbers ? {} : { csv: { name: "plane", query } })} note={`${count(rows.length)} notes${rows.length > LISTED ? `; the first ${LISTED} are listed, the CSV has all` : ""}.`}>
+    <Section wide title={`All notes at ${now}`} {...(numbers ? {} : { csv: { name: "plane", query } })} note={`${count(rows.length)} notes${rows.length > LISTED ? `; the first ${LISTED} are listed, the CSV has all` : ""}. First shown after: from the post to the first showing of the note. Views before: share of all views of the post until then.`}>
       <div className="toggles">
         <Choice label="Status" name="status" value={only} of={[["", "all"], ...EVERY.map((known): [string, string] => [known, STATUS[known]])]} />
+        <Choice label="Order" name="order" value={latest ? "late" : ""} of={[["", "by intercept"], ["late", "the latest first"]]} />
       </div>
       <div className="scroll tall">
         <table data-testid="note-list" className="notes-table">
@@ -400,6 +413,8 @@ function List({ run, all, at, only, chosen, now, query }: ListProperties): JSX.E
               {numbers && <th scope="col" className="num">intercept</th>}
               {numbers && <th scope="col" className="num">factor</th>}
               <th scope="col" className="num">helpful / somewhat / not</th>
+              <th scope="col" className="num">first shown after</th>
+              <th scope="col" className="num">views before</th>
               <th scope="col">on the post</th>
             </tr>
           </thead>
@@ -421,6 +436,8 @@ function List({ run, all, at, only, chosen, now, query }: ListProperties): JSX.E
                   <td className="num">
                     {plain(helpful[row], 0)} / {plain(somewhat[row], 0)} / {plain(not[row], 0)}
                   </td>
+                  <td className="num">{text && late(row) >= 0 ? delay(text) : "–"}</td>
+                  <td className="num">{late(row) >= 0 ? percent(late(row)) : "–"}</td>
                   <td>
                     <a href={link(run, "post", text?.root ?? 0)}>{start(text?.post, 50)}</a> <Truth veracity={text?.veracity ?? "unknown"} />
                   </td>

@@ -14,6 +14,7 @@ import polars as pl
 
 from townsquare.analysis.contract import setting
 from townsquare.analysis.moderation import strategy
+from townsquare.analysis.notes import all_notes, views_before
 from townsquare.core.array_types import Float
 from townsquare.core.enums import LogKind, NoteStatus
 from townsquare.core.errors import SettingError
@@ -30,7 +31,11 @@ _THRESHOLDS = ("shown_intercept", "largest_factor", "not_helpful_intercept", "no
 
 
 def notes(of: Snapshot) -> dict[str, Any]:
-    """Return the scorer of a run, its thresholds (null for other scorers), and its notes with the posts they are on."""
+    """Return the scorer of a run, its thresholds (null for other scorers), and its notes with the posts they are on.
+
+    A note has ``published`` (step of its post), ``shown`` (the first step in which it was; null: never) and ``late``
+    (share of the views of its post until then).
+    """
     scorer, params = str(setting(of.run, "moderation", "note_scorer", default="")), _params(of)
     return {
         "scorer": scorer,
@@ -72,8 +77,15 @@ def note(of: Snapshot, number: int, step: int) -> dict[str, Any]:
 
 def _with_posts(of: Snapshot) -> pl.DataFrame:
     texts = queries.post_texts(of.cached).filter(pl.col("post") == pl.col("root"))
-    on = texts.select("root", "veracity", post="content")
-    return post_queries.note_list(of.cached).join(on, on="root", how="left", maintain_order="left")
+    posts = of.cached.table("posts").select(root="post", published="step")
+    first = all_notes(of.cached).select("note", "root", "shown")
+    views = views_before(of.cached, first, "note").select("note", late=pl.col("early") / pl.col("views"))
+    rows = post_queries.note_list(of.cached)
+    for part in (texts.select("root", "veracity", post="content"), posts):
+        rows = rows.join(part, on="root", how="left", maintain_order="left")
+    for part in (first.drop("root"), views):
+        rows = rows.join(part, on="note", how="left", maintain_order="left")
+    return rows
 
 
 def _extent(of: Snapshot) -> dict[str, float | None]:
