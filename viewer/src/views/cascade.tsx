@@ -259,7 +259,7 @@ function Into({ of, where: { network, placed }, step }: { of: Cascade; where: Co
       const known = first.get(at);
       first.set(at, { people: (known?.people ?? 0) + 1, row: known && of.seen.step[known.row]! <= of.seen.step[row]! ? known.row : row });
     });
-    return [...first].map(([at, found]) => ({ at, ...found })).sort((a, b) => of.seen.step[a.row]! - of.seen.step[b.row]!);
+    return [...first].map(([at, known]) => ({ at, ...known })).sort((a, b) => of.seen.step[a.row]! - of.seen.step[b.row]!);
   }, [of, network, placed, step]);
   if (!network || !placed || !rows.length) return null;
   const names = namesOf(network, placed);
