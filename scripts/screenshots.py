@@ -37,11 +37,11 @@ VIEWS = {
     "agent": (f"#/run/{RUN}/agent/40?step=7", 1500),
     "records": ("#/run/records/agent/1?step=5", 2700),
     "cascade": (
-        "#/run/responses%2Fresponse-none%2Fseed-1/cascade/6013?with=responses%2Fresponse-takedown%2Fseed-1",
+        "#/run/responses%2Fresponse-none%2Fseed-1/cascade/6013?claim=0&with=responses%2Fresponse-takedown%2Fseed-1",
         1000,
     ),
     "cascade-map": (
-        "#/run/responses%2Fresponse-none%2Fseed-1/cascade/6013?claim=1&show=map&with=responses%2Fresponse-takedown%2Fseed-1",
+        "#/run/responses%2Fresponse-none%2Fseed-1/cascade/6013?show=map&with=responses%2Fresponse-takedown%2Fseed-1",
         1000,
     ),
     "posts": (f"#/run/{RUN}/posts?veracity=false", 800),

@@ -62,14 +62,14 @@ def test_the_latest_note_comes_first_with_the_views_that_had_passed(browser: Any
     run = ts.Run.open(folder / "notes")
     late = run.sql(
         "WITH first AS (SELECT value AS note, min(step) AS shown FROM ts_moderation_log WHERE kind = 2 GROUP BY value) "
-        "SELECT n.note, f.shown - p.step AS waited, avg(e.step <= f.shown) AS late FROM first f JOIN ts_notes n USING (note) "
+        "SELECT n.note, f.shown - p.step AS waited, avg(e.step <= f.shown) AS late, count(*) AS views FROM first f JOIN ts_notes n USING (note) "
         "JOIN ts_posts p ON p.post = n.post JOIN ts_exposures e ON e.root = n.post GROUP BY n.note "
-        "ORDER BY late DESC, waited DESC"
+        "ORDER BY waited DESC, n.note"
     ).row(0, named=True)
     visit = Visit(browser, url, place("notes", f"notes?order=late&step={run.last_step}"))
     cells = visit.page.locator("[data-testid=note-list] tbody tr").first.locator("th, td").all_inner_texts()
     assert cells[0].startswith(f"{late['note']}: ")
-    assert cells[5:7] == [f"{late['waited']} h", f"{late['late']:.0%}".replace("%", " %")]
+    assert cells[5:7] == [f"{late['waited']} h", f"{100 * late['late']:.0f} % of {late['views']}"]
     assert visit.heard == []
     visit.close()
 

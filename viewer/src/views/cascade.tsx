@@ -15,7 +15,7 @@ const SHOWS: [string, string][] = [
 ];
 
 export function Cascades({ head, route, fresh, id }: ViewProperties & { id: number | null }): JSX.Element {
-  const claim = isOn(route.query, "claim", false) ? 1 : null;
+  const claim = isOn(route.query, "claim", true) ? 1 : null;
   const answer = useAnswer<Cascade>("/api/cascade", { run: head.id, post: id, claim }, fresh);
   const other = answer.data?.arms.find((arm) => arm.run === route.query.get("with") && arm.run !== head.id)?.run ?? "";
   const second = useAnswer<Cascade>(other ? "/api/cascade" : "", { run: other, like: head.id, post: answer.data?.post ?? null, claim });
@@ -31,10 +31,10 @@ export function Cascades({ head, route, fresh, id }: ViewProperties & { id: numb
         return (
           <>
             <div className="controls">
-              <PostChoice of={first} run={head.id} />
+              <ClaimChoice of={first} run={head.id} />
               <Choice label="Show" name="show" value={route.query.get("show") ?? ""} of={SHOWS} />
               {against.length > 0 && <Choice label="Beside" name="with" value={other} of={[["", "no other arm"], ...against]} />}
-              {first.posts > 1 && <Toggle name="claim" label={`all ${count(first.posts)} posts of this claim`} value={claim === 1} usual={false} />}
+              {first.posts > 1 && <Toggle name="claim" label={`all ${count(first.posts)} posts of this claim`} value={claim === 1} usual />}
             </div>
             {other && both.length < 2 && !second.wrong && <p className="loading">Reading the other arm…</p>}
             {second.wrong && other && <p className="warn">{second.wrong.where}: {second.wrong.got}</p>}
@@ -49,12 +49,12 @@ export function Cascades({ head, route, fresh, id }: ViewProperties & { id: numb
   );
 }
 
-function PostChoice({ of, run }: { of: Cascade; run: string }): JSX.Element {
+function ClaimChoice({ of, run }: { of: Cascade; run: string }): JSX.Element {
   const id = useId();
   const known = of.listed.some((row) => row.root === of.post);
   return (
     <div className="choice">
-      <label htmlFor={id}>Post</label>
+      <label htmlFor={id}>Claim</label>
       <select id={id} className="long" value={of.post} onChange={(event) => (location.hash = link(run, "cascade", Number(event.target.value)) + (location.hash.includes("?") ? `?${location.hash.split("?")[1]}` : ""))}>
         {!known && <option value={of.post}>{of.veracity === "unknown" ? "" : `${of.veracity}: `}{of.content.slice(0, 60) || `post ${of.post}`}</option>}
         {of.listed.map((row) => (

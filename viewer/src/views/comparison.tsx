@@ -230,7 +230,7 @@ function FactsCard({ data, asked }: { data: Compared; asked: boolean }): JSX.Ele
   const [wanted, setWanted] = useState(asked);
   if (!data.finished) return null;
   return (
-    <Section title="Published facts, by arm" {...(wanted ? { csv: { name: "facts", query: { comparison: data.id } } } : {})} note="Facts about people and platforms, measured in the runs of each arm together: mean with 95% CI. ✓ inside the published range, ✗ outside." wide>
+    <Section title="Published facts, by arm" {...(wanted ? { csv: { name: "facts", query: { comparison: data.id } } } : {})} note="Facts about people and platforms, measured in the runs of each arm together: mean with 95% CI. ✓ the mean is inside the published range, ✗ outside; not scored: the range is from memory. Facts of the belief rule are counted apart: they need no run." wide>
       {wanted ? (
         <div className="scroll" tabIndex={0}>
           {data.arms.map((arm) => (
@@ -257,7 +257,9 @@ function FactsOf({ id, arm }: { id: string; arm: ArmMean }): JSX.Element {
       <Answered of={facts}>
         {(data) => (
           <>
-            <p>{data.answer}</p>
+            {data.answer.split("\n").map((sentence) => (
+              <p key={sentence}>{sentence}</p>
+            ))}
             {data.checks.length > 0 && (
               <table>
                 <thead>
@@ -270,10 +272,10 @@ function FactsOf({ id, arm }: { id: string; arm: ArmMean }): JSX.Element {
                   </tr>
                 </thead>
                 <tbody>
-                  {data.checks.map((check) => (
+                  {[...data.checks].sort((a, b) => Number(a.inside !== false) - Number(b.inside !== false)).map((check) => (
                     <tr key={check.fact}>
                       <th scope="row" className="wrap">
-                        {check.statement}
+                        {check.statement} <small className="muted">{check.fact}</small>
                       </th>
                       <td className="num">
                         {check.value} {check.interval && <small className="muted">({check.interval})</small>}

@@ -27,6 +27,7 @@ interface NoteText {
   published: number | null; // step of the post
   shown: number | null; // first step in which the note was
   late: number | null; // share of the views of the post until then
+  views: number | null; // of the post, in the whole run
 }
 
 interface AllNotes {
@@ -390,13 +391,12 @@ interface ListProperties {
 function List({ run, all, at, only, latest, chosen, now, step, hours, query }: ListProperties): JSX.Element {
   const { note, status, intercept, factor, helpful, somewhat, not_helpful: not } = at.notes;
   const rows = note.map((_, row) => row).filter((row) => !only || status[row] === only);
-  const late = (row: number): number => {
+  const waited = (row: number): number => {
     const text = all.notes[note[row] ?? 0];
-    return text?.shown !== null && text?.shown !== undefined && text.shown <= step ? (text.late ?? -1) : -1;
+    return text && text.shown !== null && text.shown <= step ? text.shown - (text.published ?? 0) : -1;
   };
   const delay = ({ shown, published }: NoteText): string => (hours ? `${plain((shown! - published!) * hours, 0)} h` : plural(shown! - published!, "step"));
-  const waited = (row: number): number => (all.notes[note[row] ?? 0]?.shown ?? 0) - (all.notes[note[row] ?? 0]?.published ?? 0);
-  rows.sort((a, b) => (latest ? late(b) - late(a) || waited(b) - waited(a) : 0) || EVERY.indexOf(status[a] ?? "pending") - EVERY.indexOf(status[b] ?? "pending") || (intercept[b] ?? -9) - (intercept[a] ?? -9));
+  rows.sort((a, b) => (latest ? waited(b) - waited(a) : 0) || EVERY.indexOf(status[a] ?? "pending") - EVERY.indexOf(status[b] ?? "pending") || (intercept[b] ?? -9) - (intercept[a] ?? -9));
   const numbers = all.thresholds !== null;
   return (
     <Section wide title={`All notes at ${now}`} {...(numbers ? {} : { csv: { name: "plane", query } })} note={`${count(rows.length)} notes${rows.length > LISTED ? `; the first ${LISTED} are listed, the CSV has all` : ""}. First shown after: from the post to the first showing of the note. Views before: share of all views of the post until then.`}>
@@ -430,14 +430,15 @@ function List({ run, all, at, only, latest, chosen, now, step, hours, query }: L
                   </th>
                   <td>
                     <Tag kind={status[row] === "shown" ? "label" : "plain"}>{STATUS[status[row] ?? "pending"]}</Tag>
+                    {status[row] !== "shown" && waited(row) >= 0 && <small className="muted"> withdrawn</small>}
                   </td>
                   {numbers && <td className="num">{signed(intercept[row], 2)}</td>}
                   {numbers && <td className="num">{signed(factor[row], 2)}</td>}
                   <td className="num">
                     {plain(helpful[row], 0)} / {plain(somewhat[row], 0)} / {plain(not[row], 0)}
                   </td>
-                  <td className="num">{text && late(row) >= 0 ? delay(text) : "–"}</td>
-                  <td className="num">{late(row) >= 0 ? percent(late(row)) : "–"}</td>
+                  <td className="num">{text && waited(row) >= 0 ? delay(text) : "–"}</td>
+                  <td className="num">{text && waited(row) >= 0 ? `${percent(text.late)} of ${count(text.views)}` : "–"}</td>
                   <td>
                     <a href={link(run, "post", text?.root ?? 0)}>{start(text?.post, 50)}</a> <Truth veracity={text?.veracity ?? "unknown"} />
                   </td>

@@ -3,7 +3,7 @@ import { useMemo, type JSX } from "react";
 import type { EChartsCoreOption } from "echarts/core";
 import type { Answer, ArmCourse, Courses, OneCourse } from "../api";
 import { axes, Chart, tooltip, unitAxis } from "../chart";
-import { estimate, tick } from "../format";
+import { estimate, plain, tick } from "../format";
 import { Answered, Choice, Section } from "../parts";
 import { changeAll, useRoute, type Query } from "../route";
 import { useColors, type Colors } from "../theme";
@@ -96,9 +96,29 @@ function CourseCard({ course, data, show, hidden, query, single }: CardPropertie
   const over = course.over.startsWith("age") ? "age of the post" : "time";
   return (
     <Section title={course.title} csv={{ name: "courses", query: { ...query, course: course.course, show } }} note={`${capital(course.unit)}${less}, by ${over}.${band}`}>
+      {since(course, data) && <p className="note" data-testid="since">{since(course, data)}</p>}
       {course[show].length ? <Chart name="overlay-course" label={`${course.title}: ${show === "level" ? "each arm" : "difference from the baseline"}`} option={option} height={270} /> : <p className="muted">Not comparable: no seed has both arms.</p>}
     </Section>
   );
+}
+
+// From when on an arm differs from the baseline: its interval excludes zero from there to the end of the course.
+function since(course: OneCourse, data: Courses): string {
+  const unit = unitOf(course.over);
+  const sentences = course.difference.filter((arm) => arm.arm !== data.baseline && arm.low.some((low) => low !== null)).map((arm) => {
+    const label = capital(data.arms.find((other) => other.arm === arm.arm)?.label ?? arm.arm);
+    const told = (row: number): boolean => (arm.low[row] ?? 0) > 0 || (arm.high[row] ?? 0) < 0;
+    let first = arm.at.length;
+    while (first > 0 && told(first - 1)) first -= 1;
+    if (first === arm.at.length) return `${label}: at the end no difference that the seeds can tell from zero.`;
+    return `${label}: different from ${course.over.startsWith("age") ? "an age of " : ""}${length(arm.at[first]!, unit)} on, to the end.`;
+  });
+  return sentences.some((sentence) => sentence.includes("different from")) ? sentences.join(" ") : "";
+}
+
+function length(at: number, unit: "days" | "hours" | null): string {
+  if (unit === "days" && at < 2) return `${plain(at * 24, 0)} hours`;
+  return unit ? `${plain(at, 1)} ${unit}` : `step ${at}`;
 }
 
 function capital(text: string): string {

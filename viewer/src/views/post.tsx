@@ -54,7 +54,7 @@ function Shown({ facts, run, unit, time }: ShownProperties): JSX.Element {
           csv={{ name: "thread", query }}
           note={
             <>
-              Each share appears under the row it was shared from, each comment under the post it answers. <a href={link(run, "cascade", facts.post)}>Play the cascade</a>
+              Each share appears under the row it was shared from, each comment under the post it answers. <a href={`${link(run, "cascade", facts.post)}?claim=0`}>Play the cascade</a>
             </>
           }
         >

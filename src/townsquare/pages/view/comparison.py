@@ -188,9 +188,9 @@ def facts(of: Experiment, arm: str) -> dict[str, Any]:
 
     def make() -> dict[str, Any]:
         report = check_facts(of, arm=arm)
-        return {"answer": report.answer, "checks": [_fact(check) for check in report.checks if check.measured]}
+        return {"answer": str(report), "checks": [_fact(check) for check in report.checks if check.measured]}
 
-    return from_file(_lasting(of), f"facts-{names.index(arm) + 1}", key_of(of), make)
+    return from_file(_lasting(of), f"facts-of-{names.index(arm) + 1}", key_of(of), make)
 
 
 def _fact(check: Any) -> dict[str, Any]:

@@ -34,7 +34,7 @@ def notes(of: Snapshot) -> dict[str, Any]:
     """Return the scorer of a run, its thresholds (null for other scorers), and its notes with the posts they are on.
 
     A note has ``published`` (step of its post), ``shown`` (the first step in which it was; null: never) and ``late``
-    (share of the views of its post until then).
+    (share of the ``views`` of its post until then).
     """
     scorer, params = str(setting(of.run, "moderation", "note_scorer", default="")), _params(of)
     return {
@@ -79,7 +79,7 @@ def _with_posts(of: Snapshot) -> pl.DataFrame:
     texts = queries.post_texts(of.cached).filter(pl.col("post") == pl.col("root"))
     posts = of.cached.table("posts").select(root="post", published="step")
     first = all_notes(of.cached).select("note", "root", "shown")
-    views = views_before(of.cached, first, "note").select("note", late=pl.col("early") / pl.col("views"))
+    views = views_before(of.cached, first, "note").select("note", "views", late=pl.col("early") / pl.col("views"))
     rows = post_queries.note_list(of.cached)
     for part in (texts.select("root", "veracity", post="content"), posts):
         rows = rows.join(part, on="root", how="left", maintain_order="left")
