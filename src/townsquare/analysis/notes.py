@@ -93,7 +93,8 @@ def views_before(run: Reads, shown: pl.DataFrame, by: str) -> pl.DataFrame:
     DataFrame
         ``by``, ``views`` and ``early`` (int64).
     """
-    views = exposure_counts(run).join(shown.drop_nulls("shown").select(*dict.fromkeys((by, "root", "shown"))), on="root")
+    known = shown.drop_nulls("shown").select(*dict.fromkeys((by, "root", "shown")))
+    views = exposure_counts(run).join(known, on="root")
     early = pl.col("exposures").filter(pl.col("step") <= pl.col("shown")).sum().alias("early")
     return views.group_by(by).agg(pl.col("exposures").sum().alias("views"), early).sort(by)
 

@@ -107,9 +107,9 @@ function since(course: OneCourse, data: Courses): string {
   const unit = unitOf(course.over);
   const sentences = course.difference.filter((arm) => arm.arm !== data.baseline && arm.low.some((low) => low !== null)).map((arm) => {
     const label = capital(data.arms.find((other) => other.arm === arm.arm)?.label ?? arm.arm);
-    const told = (row: number): boolean => (arm.low[row] ?? 0) > 0 || (arm.high[row] ?? 0) < 0;
+    const clear = (row: number): boolean => (arm.low[row] ?? 0) > 0 || (arm.high[row] ?? 0) < 0;
     let first = arm.at.length;
-    while (first > 0 && told(first - 1)) first -= 1;
+    while (first > 0 && clear(first - 1)) first -= 1;
     if (first === arm.at.length) return `${label}: at the end no difference that the seeds can tell from zero.`;
     return `${label}: different from ${course.over.startsWith("age") ? "an age of " : ""}${length(arm.at[first]!, unit)} on, to the end.`;
   });
