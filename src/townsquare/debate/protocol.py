@@ -133,7 +133,7 @@ class DebateFacts(StudyFacts):
             "scripted": "" if is_pair else "yes",
             "trials": count(len(self.records), "debate"),
             "turns": count(self.n("SELECT COUNT(*) AS n FROM turns"), "message"),
-            "claims": count(sum(len(record["claims"]) for _, record in self.records), "claim"),
+            "claims": count(sum(len(turn["claims"]) for _, of in self.records for turn in of["turns"]), "claim"),
             "moves": count(self.n("SELECT COUNT(*) AS n FROM moves"), "change"),
             "accepted": count(self.n(accepted), "claim"),
             "rounds": count(int(plain["rounds"]), "round"),

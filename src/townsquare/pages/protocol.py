@@ -7,6 +7,8 @@ from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
 
+from townsquare.analysis.contract import setting
+from townsquare.analysis.facts.check import FactCheck
 from townsquare.analysis.facts.table import short_number
 from townsquare.core.arguments import checked
 from townsquare.core.errors import RecordError, SettingError
@@ -31,6 +33,7 @@ from townsquare.pages.report.page import Page
 from townsquare.record.run import Run
 
 MARKDOWN, HTML = "protocol.md", "protocol.html"
+_RULE_OF_FACTS = "credence"  # whose facts `check facts` measures
 _PEOPLE = "how the belief rule of this study compares with experiments on people: `townsquare protocol --people DIR`."
 
 
@@ -116,7 +119,7 @@ def _of_runs(facts: RunFacts, people: Sequence[Path | str]) -> Document:
         ("Townsquare", facts.run.version),
         ("content hash", facts.run.content_hash[:16]),
     ]
-    realism, verdict = _held_against_facts(facts.recorded)
+    realism, verdict = _held_against_facts(facts.recorded, str(setting(facts.run, "beliefs", "rule")))
     measured = Measured("queries", facts.total, _calls(facts.runs), [*realism, *_held_against_people(people)], verdict)
     return Document(facts.title, tuple(shown), (*describe(facts.study()), checklist(measured)))
 
@@ -139,19 +142,29 @@ def _calls(runs: Sequence[Run]) -> Iterator[Call]:
                 yield from calls
 
 
-def _held_against_facts(recorded: Run | Experiment) -> tuple[list[Block], str]:
-    """Return facts about platforms and people held against the record, and the verdict."""
+def _held_against_facts(recorded: Run | Experiment, rule: str) -> tuple[list[Block], str]:
+    """Return facts about platforms and people held against the record, those of its belief rule apart; the verdict."""
     report = check_facts(recorded)
-    scored = [check for check in report.checks if check.scored]
+    scored = [check for check in report.checks if check.scored and check.fact.scope != "rule"]
+    of_rule = [check for check in report.checks if check.scored and check.fact.scope == "rule"]
     inside = [check for check in scored if check.inside]
-    rows = [
-        (check.fact.id, short_number(check.value), check.fact.target, check.fact.unit, "yes" if check.inside else "NO")
-        for check in scored
-    ]
     verdict = (NO if not inside else YES if len(inside) == len(scored) else PARTLY) if scored else NO
-    sentence = f"{verdict}: {report.answer} Query: `townsquare check facts`; sources are in `docs/realism.md`."
-    words = (str, "fact"), (str, "value", "published interval", "unit", "inside")
-    return [table("Published facts and this record", rows, *words)] if rows else [], sentence
+    rules = f"{report.of_rules} They are measured on the rule, not on this record."
+    if rule != _RULE_OF_FACTS:
+        of_rule, rules = [], f"Facts of belief rules are measured for `{_RULE_OF_FACTS}`; this run uses `{rule}`."
+    query = "Query: `townsquare check facts FOLDER`; sources are in `docs/realism.md`."
+    parts = ("Published facts and this record", scored), (f"Published facts and the belief rule `{rule}`", of_rule)
+    tables = [_fact_table(caption, checks) for caption, checks in parts if checks]
+    return tables, f"{verdict}: {report.answer} {rules} {query}"
+
+
+def _fact_table(caption: str, checks: Sequence[FactCheck]) -> Block:
+    rows = [
+        (check.fact.id, check.fact.statement, short_number(check.value), check.fact.target, check.fact.unit,
+         "yes" if check.inside else "NO")
+        for check in checks
+    ]  # fmt: skip
+    return table(caption, rows, (str, "fact", "statement"), (str, "value", "published interval", "unit", "inside"))
 
 
 def _held_against_people(folders: Sequence[Path | str]) -> list[Block]:

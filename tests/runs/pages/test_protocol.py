@@ -267,3 +267,15 @@ def test_people_are_held_against_the_rules(folder: Path, tmp_path: Path) -> None
 def test_what_cannot_be_described_is_refused(tmp_path: Path) -> None:
     with raises_error(RecordError):
         ts.protocol(tmp_path)
+
+
+def test_facts_of_belief_rules_stand_apart_and_only_for_the_rule_they_are_of(tmp_path: Path) -> None:
+    runs = {
+        rule: ts.run("health-rumor@1", agents=20, steps=3, out=tmp_path / rule, settings={"beliefs.rule": rule})
+        for rule in ("credence", "averaging")
+    }
+    texts = {rule: str(ts.protocol(run)) for rule, run in runs.items()}
+    assert "Published facts and the belief rule `credence`" in texts["credence"]
+    assert "facts of the shipped belief rules inside" in texts["credence"]
+    assert "Published facts and the belief rule" not in texts["averaging"]
+    assert "this run uses `averaging`" in texts["averaging"]

@@ -63,6 +63,9 @@ class Measured:
     verdict: str
 
 
+_HOW = 'Run a query in Python: `ts.Run.open("FOLDER").sql("QUERY")`.'
+
+
 @cache
 def _listed() -> dict[str, Any]:
     whole: Any = read_yaml(bundled_folder() / "pimmur.yaml")
@@ -83,7 +86,8 @@ def checklist(measured: Measured) -> Part:
         else:
             verdict = _VERDICTS[key](list(values.values()), measured.kind == "debate")
             rows = [(name, values[name], f"`{query}`") for name, query in queries.items()]
-            shown = table("Measured", rows, (str, "what"), (number, "value"), (str, "query"))
+            note = "" if measured.kind == "debate" else _HOW
+            shown = table("Measured", rows, (str, "what"), (number, "value"), (str, "query"), note=note)
             blocks = [verdict, shown]
         elements.append(Element(f"pimmur-{key}", item["title"], (Answer(item["ask"], tuple(blocks)),)))
     return Part(TITLE, tuple(elements))
@@ -116,8 +120,10 @@ def _interaction(n: list[int], is_debate: bool) -> str:
 def _memory(n: list[int], is_debate: bool) -> str:
     if is_debate:
         return f"{YES if n[0] else NO}: speakers are given the dialogue so far and records retrieved from it."
-    _, again, memories, accesses, records = n
-    lasting = f"beliefs persist from step to step, and so does what was seen ({count(again, 'repeated showing')})"
+    _, again, met, memories, accesses, records = n
+    claims = f"; claims that were met are remembered ({count(met, 'judgment')})" if met else ""
+    seen = f"what was seen is kept ({count(again, 'repeated showing')})"
+    lasting = f"beliefs persist from step to step, and {seen}{claims}"
     if memories or records:
         which = (
             [f"{count(memories, 'memory', 'memories')} in words with {number(accesses)} accesses"] if memories else []
@@ -185,8 +191,7 @@ def _example(pattern: re.Pattern[str], texts: Iterable[str]) -> str:
 
 def _words_blocks(key: str, prompts: Sequence[_Prompt]) -> list[Block]:
     if not prompts:
-        query = "calls.db, `SELECT COUNT(*) FROM ts_calls`"
-        return [f"{NOT_APPLICABLE}: no prompt was sent to a language model. Query: {query}."]
+        return [f"{NOT_APPLICABLE}: no prompt was sent to a language model, so the folder has no `calls.db`."]
     hits = words_found(key, prompts)
     instructed = [hit for hit in hits if hit.instructions]
     searched = sum(len(words) for words in _listed()["words"][key].values())

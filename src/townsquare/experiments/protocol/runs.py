@@ -243,8 +243,11 @@ class RunFacts(StudyFacts):
 
     def _of_time(self) -> dict[str, str]:
         time, activation = self.config.time, self.config.activation
+        met = self.total("SELECT COUNT(*) AS n FROM veracities WHERE repetition > 0")
         return {
             "steps": count(self.run.last_step, "step"),
+            "confidence": _flag(self.total("SELECT COUNT(DISTINCT confidence) - 1 AS n FROM beliefs")),
+            "claims_met": count(met, "judgment") if met else "",
             "timed": _flag(time.step_minutes),
             "step_minutes": str(time.step_minutes or ""),
             "days": f"{self.run.last_step * time.step_hours / 24:g}",
