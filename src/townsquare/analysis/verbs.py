@@ -43,6 +43,18 @@ def agent_number(run: Run, given: int | str, where: str = "agent") -> int:
     raise SettingError(where, got=repr(given), allowed=allowed, do=did_you_mean(text, list(known)[:MOST_SUGGESTED]))
 
 
+def other_meaning(run: Run, given: str) -> str:
+    """Return what else a number represents: the agent of the respondent with this id; empty if there is none."""
+    number = agent_number(run, given)
+    names = dict(agent_names(run).select("agent", "name").drop_nulls().rows())
+    own = [at for at, name in names.items() if name.startswith(f"{given}/")]
+    if not given.isdecimal() or not own or number in own:
+        return ""
+    return (
+        f"{given} counts agents: it is {names.get(number, f'agent {number}')}. Respondent {given} is {names[min(own)]}"
+    )
+
+
 @checked
 def outcomes(run: Run | Path | str) -> dict[str, float]:
     """Measure a run: every outcome of its last step.

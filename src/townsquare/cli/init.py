@@ -16,6 +16,11 @@ from townsquare.core.files import bundled_folder, writing
 if TYPE_CHECKING:
     from townsquare.scenario.starting import Start
 
+NO_PROPOSITION = (
+    "none: posts spread, and no attitude is measured. To measure one, give an item in mapping.yaml `stance: NAME` and "
+    "`values: {ANSWER: NUMBER from -1 to 1}` in place of `trait`"
+)
+
 
 def init(
     folder: Annotated[Path, Parameter(name="DIR")],
@@ -70,7 +75,7 @@ def init(
     if not as_json:
         for sentence in (*start.notes, *notes):
             complain(sentence, kind="note")
-    lines = [f"Propositions: {', '.join([*chosen, *stated]) or 'none: posts spread, and no attitude is measured'}"]
+    lines = [f"Propositions: {', '.join([*chosen, *stated]) or NO_PROPOSITION}"]
     lines += [f"Guesses to check: {folder / 'mapping.yaml'}", f"Run it:  {commands[0]}", f"Compare: {commands[1]}"]
     return answer(facts, *lines, as_json=as_json)
 

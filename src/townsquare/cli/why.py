@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 from cyclopts import Parameter
 
 from townsquare.cli import options
-from townsquare.cli.console import cut, digits, exact, known, safe, show, show_json, signed
+from townsquare.cli.console import complain, cut, digits, exact, known, safe, show, show_json, signed
 from townsquare.core.errors import SettingError
 
 if TYPE_CHECKING:
@@ -48,10 +48,13 @@ def why(
     """
     from townsquare.analysis.causes.claims import claims_of
     from townsquare.analysis.causes.records import evidence, has_records
+    from townsquare.analysis.verbs import other_meaning
     from townsquare.analysis.verbs import why as explain
     from townsquare.record.run import Run
 
     run = Run.open(folder)
+    if not as_json and (other := other_meaning(run, agent)):
+        complain(other, kind="note")
     if claim is not None:
         return _show_claim(run, agent, claim, as_json=as_json)
     causes = explain(run, agent, step=step, proposition=proposition)

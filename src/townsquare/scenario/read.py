@@ -110,7 +110,8 @@ def scenario_of_document(path: Path, origin: str, default_name: str, document: d
     propositions += read_propositions(_as_table(path, "mapping", stated))
     table = _table(path, "posts", document)
     if mapping is not None:
-        table = _renamed(table, mapping.posts, f"{path.parent / str(document['mapping'])}, posts")
+        where = f"{path.parent / str(document['mapping'])}, posts"
+        table = _renamed(table, _with_stance(mapping.posts, propositions, where), where)
     posts = post_columns(table, [item.name for item in propositions], alone=mapping is not None)
     return _scenario(
         path, origin, name_cell(head, "name", required=False) or default_name, head, propositions, posts, posts.notices
@@ -219,6 +220,15 @@ def _mapping(path: Path, document: Mapping[str, Any]) -> SurveyMapping | None:
         raise DataError(f"{path}, mapping", got=type(value).__name__, allowed="the name of a YAML file")
     file = _inside(path, "mapping", value)
     return validated(SurveyMapping, documents.read_yaml(file) or {}, file)
+
+
+def _with_stance(columns: Mapping[str, str], propositions: Sequence[Proposition], where: str) -> dict[str, str]:
+    """Return the meanings of columns, in which `stance` alone is toward the first proposition."""
+    if "stance" in columns.values() and not propositions:
+        do = "name one: columns, then a column of the survey, with `stance`; or stance:NAME here"
+        raise DataError(where, got="`stance` without a proposition", allowed="a proposition that it is toward", do=do)
+    first = propositions[0].name if propositions else ""
+    return {name: f"stance:{first}" if known == "stance" else known for name, known in columns.items()}
 
 
 def _renamed(table: Records, columns: Mapping[str, str], where: str) -> Records:

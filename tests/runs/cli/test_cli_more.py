@@ -135,7 +135,7 @@ def test_nothing_is_written_over_unasked(capsys: Capture) -> None:
         (["personas", "describe", "people.jsonl"], "people.jsonl"),
         (["personas", "from-survey", "no.csv", "--mapping", "no.yaml", "--out", "x"], "no.yaml"),
         (["export-graph", "nowhere"], "nowhere"),
-        (["init", "/dev/null/x"], "allowed: a folder that can be written to"),
+        (["init", "/dev/null/x"], "allowed: a folder that can be written"),
         (["doctor", "nowhere.csv"], "nowhere.csv"),
     ],
 )

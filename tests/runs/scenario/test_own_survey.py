@@ -166,3 +166,50 @@ def test_guesses_that_a_reader_must_know_are_said(folder: Path, capsys: pytest.C
     said = capsys.readouterr()
     assert "stance toward the first proposition" in said.out
     assert "wave 2 is taken as asked at step 168: change `waves` in mapping.yaml if that is wrong" in said.err
+
+
+AGREEMENT = ["strongly disagree", "rather disagree", "neither", "rather agree", "strongly agree"]
+
+
+def write_numbered(folder: Path) -> None:
+    """Twenty respondents whose ids are 1 to 20, with answers of agreement, and posts with a stance."""
+    rows = [f"{n},{AGREEMENT[n % 5]},{'owner' if n % 3 else 'tenant'}" for n in range(1, 21)]
+    (folder / "numbered.csv").write_text("\n".join(["id,The centre should be closed to cars,housing", *rows]), "utf-8")
+    posts = [f"Post {n} about cars in the centre,{n % 2 == 0},{0.5 if n % 2 else -0.5}".lower() for n in range(8)]
+    (folder / "posts.csv").write_text("\n".join(["headline,veracity,stance", *posts]), "utf-8")
+
+
+def test_answers_of_agreement_in_other_words_and_ids_that_are_numbers(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    write_numbered(folder)
+    assert main(["init", "cars", "--from", "posts.csv", "--survey", "numbered.csv", "--yes"]) == 0
+    mapping = read_yaml(folder / "cars" / "mapping.yaml")
+    assert isinstance(mapping, dict)
+    item = mapping["columns"]["The centre should be closed to cars"]
+    assert item["values"] == dict(zip(AGREEMENT, (-1, -0.5, 0, 0.5, 1), strict=True))
+    assert mapping["posts"]["stance"] == f"stance:{item['stance']}"
+    assert main(["run", "./cars", "--out", "runs/cars", "--no-report", *FEW]) == 0
+    capsys.readouterr()
+    assert main(["why", "runs/cars", "--agent", "7"]) == 0
+    said = capsys.readouterr()
+    names = Run.open("runs/cars").sql("SELECT agent, name FROM agents WHERE kind = 0")
+    assert "Respondent 7 is 7/" in said.err or names.row(7)[1].startswith("7/")
+
+
+def test_a_stance_of_posts_is_toward_the_first_proposition_and_needs_one(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    write_numbered(folder)
+    assert main(["init", "cars", "--from", "posts.csv", "--survey", "numbered.csv", "--yes"]) == 0
+    file = folder / "cars" / "mapping.yaml"
+    text = file.read_text(encoding="utf-8")
+    name = load_scenario("./cars").proposition_names[0]
+    file.write_text(text.replace(f"stance: stance:{name}", "stance: stance"), encoding="utf-8")
+    assert "stance: stance\n" in file.read_text(encoding="utf-8")
+    stances = load_scenario("./cars").posts.stance
+    assert set(np.unique(stances[~np.isnan(stances)])) == {-0.5, 0.5}
+    lines = file.read_text(encoding="utf-8").split("\ncolumns:")[0]
+    file.write_text(lines + "\ncolumns: {housing: {trait: housing, kind: categorical}}\n", encoding="utf-8")
+    assert main(["run", "./cars", "--out", "runs/none", *FEW]) == 2
+    assert "`stance` without a proposition" in capsys.readouterr().err

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
@@ -49,6 +49,7 @@ _DATE = re.compile(r"\d{4}-\d\d-\d\d.*|\d{1,2}[/.]\d{1,2}[/.]\d{2,4}.*")
 _WAVE = re.compile(r"(?P<base>.+?)[\s_(-]+(?:w|wave|t)\s?(?P<wave>[1-9])\)?$", re.IGNORECASE)
 _QUESTION_NUMBER = re.compile(r"[a-z]?\d{1,3}[a-z]?\s*[.):-]\s+(?=\S)", re.IGNORECASE)
 _DULL = frozenset(re.findall(r"\w+", "the a an is are of to in for do you your how what which and should be"))
+_AGREES = re.compile(r"(?:(.+) )?(agree|disagree)(?: (.+))?")
 _NO_ANSWER = frozenset((97, 98, 99, 997, 998, 999))  # codes beside answers up to 10 that stand for none
 _SCALE = re.compile(r"[,:;]?\s*-?\d+\s*(?:\([^)]*\)\s*)?(?:to|-|–|\.{2,}|…)\s*-?\d+.*$")
 
@@ -153,9 +154,9 @@ def _guess(title: str, given: list[str], n: int, taken: set[str]) -> Guess:
     numbers = [number_of_text(answer) for answer in given]
     if sum(number == number for number in numbers) >= 0.9 * len(given):
         return _of_numbers(title, [number for number in numbers if number == number], taken)
-    agree = bundled_labels("survey_words")["agree"]
-    if set(different) <= set(agree):
-        values = {answer: agree[answer.casefold()] for answer in dict.fromkeys(given)}
+    agreement = _agreement(different)
+    if agreement:
+        values = {answer: agreement[answer.casefold()] for answer in dict.fromkeys(given)}
         return _item(title, {"values": values}, taken, "answers of agreement")
     ladder = _ladder(given)
     label = _name(title, taken)
@@ -168,6 +169,33 @@ def _guess(title: str, given: list[str], n: int, taken: set[str]) -> Guess:
     if len(different) > MOST_CATEGORIES:
         return Guess(title, None, f"{len(different):,} different answers in words: left out")
     return Guess(title, {"trait": label, "kind": "categorical", "question": title}, f"{len(different)} answers")
+
+
+def _agreement(different: Collection[str]) -> dict[str, float]:
+    """Return the stance of answers of agreement, evenly spaced by the strengths that occur; empty for others.
+
+    >>> _agreement(["rather disagree", "neither", "agree", "strongly agree"])
+    {'rather disagree': -0.5, 'neither': 0.0, 'agree': 0.5, 'strongly agree': 1.0}
+    >>> _agreement(["agree", "never"])
+    {}
+    """
+    words = bundled_labels("survey_words")
+    strength = {word: rank for rank, level in enumerate(words["agree"]) for word in level}
+    sides: dict[str, tuple[int, int]] = {}
+    for answer in different:
+        match = _AGREES.fullmatch(answer)
+        if answer in words["neutral"]:
+            sides[answer] = 0, 0
+        elif match and (match[1] or match[3] or "").strip() in strength:
+            sides[answer] = -1 if match[2] == "disagree" else 1, strength[(match[1] or match[3] or "").strip()]
+        else:
+            return {}
+    levels = sorted({rank for side, rank in sides.values() if side})
+    most = len(levels) + (not levels or levels[-1] < len(words["agree"]) - 1)
+    return {
+        answer: round(side * (levels.index(rank) + 1) / most, 2) if side else 0.0
+        for answer, (side, rank) in sides.items()
+    }
 
 
 def _of_numbers(title: str, numbers: list[float], taken: set[str]) -> Guess:
