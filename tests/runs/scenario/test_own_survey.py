@@ -173,8 +173,9 @@ AGREEMENT = ["strongly disagree", "rather disagree", "neither", "rather agree", 
 
 def write_numbered(folder: Path) -> None:
     """Twenty respondents whose ids are 1 to 20, with answers of agreement, and posts with a stance."""
-    rows = [f"{n},{AGREEMENT[n % 5]},{'owner' if n % 3 else 'tenant'}" for n in range(1, 21)]
-    (folder / "numbered.csv").write_text("\n".join(["id,The centre should be closed to cars,housing", *rows]), "utf-8")
+    rows = [f"{n},{AGREEMENT[n % 5]},{'owner' if n % 3 else 'tenant'},{0.5 + n / 20}" for n in range(1, 21)]
+    names = "id,The centre should be closed to cars,housing,svy_weight"
+    (folder / "numbered.csv").write_text("\n".join([names, *rows]), "utf-8")
     posts = [f"Post {n} about cars in the centre,{n % 2 == 0},{0.5 if n % 2 else -0.5}".lower() for n in range(8)]
     (folder / "posts.csv").write_text("\n".join(["headline,veracity,stance", *posts]), "utf-8")
 
@@ -186,6 +187,7 @@ def test_answers_of_agreement_in_other_words_and_ids_that_are_numbers(
     assert main(["init", "cars", "--from", "posts.csv", "--survey", "numbered.csv", "--yes"]) == 0
     mapping = read_yaml(folder / "cars" / "mapping.yaml")
     assert isinstance(mapping, dict)
+    assert mapping["weight"] == "svy_weight"
     item = mapping["columns"]["The centre should be closed to cars"]
     assert item["values"] == dict(zip(AGREEMENT, (-1, -0.5, 0, 0.5, 1), strict=True))
     assert mapping["posts"]["stance"] == f"stance:{item['stance']}"

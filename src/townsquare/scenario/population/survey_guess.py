@@ -21,22 +21,7 @@ LONG_WORDS = 5  # mean words of an answer from which a column is free text (assu
 IDS = frozenset(
     ("id", "participant", "participantid", "respondent", "respondentid", "responseid", "caseid", "pid", "prolificpid")
 )
-WEIGHTS = frozenset(
-    (
-        "w",
-        "wt",
-        "wgt",
-        "weight",
-        "weights",
-        "surveyweight",
-        "pweight",
-        "rakeweight",
-        "gewicht",
-        "gewichtung",
-        "poids",
-        "peso",
-    )
-)
+_WEIGHTS = re.compile(r"w|wt|(?!body).*(weights?|wgt|gewicht|gewichtung|poids|peso)")
 _PERSONAL = re.compile(
     r"(first|last|full|sur|user)?\s?name|e-?mail.*|phone.*|mobile|telephone|(home )?address|street|ip( ?address)?"
     r"|(location)?(latitude|longitude)|recipient.*|device.*|birth.*"
@@ -114,7 +99,9 @@ def guess_survey(table: Records, titles: Mapping[str, str]) -> SurveyGuess:
     missing = {answer for column in answers.values() for answer in column if answer.casefold() in words}
     plain = {name: re.sub(r"[^a-z0-9]", "", name.lower()) for name in table.columns}
     who = next((name for name in table.columns if plain[name] in IDS and any(answers[name])), None)
-    weight = next((name for name in table.columns if plain[name] in WEIGHTS and _are_weights(answers[name])), None)
+    weight = next(
+        (name for name in table.columns if _WEIGHTS.fullmatch(plain[name]) and _are_weights(answers[name])), None
+    )
     taken: set[str] = set()
     guesses, personal = [], []
     for name in table.columns:
