@@ -50,9 +50,8 @@ def other_meaning(run: Run, given: str) -> str:
     own = [at for at, name in names.items() if name.startswith(f"{given}/")]
     if not given.isdecimal() or not own or number in own:
         return ""
-    return (
-        f"{given} counts agents: it is {names.get(number, f'agent {number}')}. Respondent {given} is {names[min(own)]}"
-    )
+    agent = names.get(number, f"agent {number}")
+    return f"{given} is read as the number of an agent, {agent}; respondent {given} is {names[min(own)]}"
 
 
 @checked

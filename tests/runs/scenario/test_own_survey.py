@@ -196,7 +196,7 @@ def test_answers_of_agreement_in_other_words_and_ids_that_are_numbers(
     assert main(["why", "runs/cars", "--agent", "7"]) == 0
     said = capsys.readouterr()
     names = Run.open("runs/cars").sql("SELECT agent, name FROM agents WHERE kind = 0")
-    assert "Respondent 7 is 7/" in said.err or names.row(7)[1].startswith("7/")
+    assert "respondent 7 is 7/" in said.err or names.row(7)[1].startswith("7/")
 
 
 def test_a_stance_of_posts_is_toward_the_first_proposition_and_needs_one(
