@@ -105,15 +105,16 @@ function CourseCard({ course, data, show, hidden, query, single }: CardPropertie
 // From when on an arm differs from the baseline: its interval excludes zero from there to the end of the course.
 function since(course: OneCourse, data: Courses): string {
   const unit = unitOf(course.over);
+  const baseline = data.arms.find((arm) => arm.arm === data.baseline)?.label ?? "the baseline";
   const sentences = course.difference.filter((arm) => arm.arm !== data.baseline && arm.low.some((low) => low !== null)).map((arm) => {
     const label = capital(data.arms.find((other) => other.arm === arm.arm)?.label ?? arm.arm);
     const clear = (row: number): boolean => (arm.low[row] ?? 0) > 0 || (arm.high[row] ?? 0) < 0;
     let first = arm.at.length;
     while (first > 0 && clear(first - 1)) first -= 1;
-    if (first === arm.at.length) return `${label}: at the end no difference that the seeds can tell from zero.`;
-    return `${label}: different from ${course.over.startsWith("age") ? "an age of " : ""}${length(arm.at[first]!, unit)} on, to the end.`;
+    if (first === arm.at.length) return `${label}: at the end not distinguishable from ${baseline}.`;
+    return `${label}: different from ${baseline} from ${course.over.startsWith("age") ? "an age of " : ""}${length(arm.at[first]!, unit)} on.`;
   });
-  return sentences.some((sentence) => sentence.includes("different from")) ? sentences.join(" ") : "";
+  return sentences.some((sentence) => sentence.includes(": different from")) ? sentences.join(" ") : "";
 }
 
 function length(at: number, unit: "days" | "hours" | null): string {
