@@ -387,8 +387,9 @@ export interface ClaimBelief {
     judged: number;
     start: number;
     sources: number;
-    memory: number;
+    readings: number;
     label: number;
+    note: number;
   }[];
 }
 

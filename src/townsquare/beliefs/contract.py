@@ -243,8 +243,9 @@ class Trail(NamedTuple):
 class Veracities(NamedTuple):
     """How far agents believe the claims that they met in a step, (k,) each, in log odds.
 
-    ``agent`` counts within the block; ``claim`` is a row of texts. ``judged`` is the belief at the showing, with the
-    label beside it; ``veracity`` that in memory after the step, with three of its parts: what is left is the prior.
+    ``agent`` counts within the block; ``claim`` is a row of texts. ``judged`` is the belief at the showing, with what
+    stands beside the claim; ``judged_verdict`` and ``judged_note`` are its parts of verdicts and notes. ``veracity`` is
+    that in memory after the step, with four of its parts: what is left is the prior.
     """
 
     agent: Int32
@@ -254,6 +255,9 @@ class Veracities(NamedTuple):
     source: Float
     verdict: Float
     repetition: Float
+    note: Float
+    judged_verdict: Float
+    judged_note: Float
 
 
 class Replayed(NamedTuple):

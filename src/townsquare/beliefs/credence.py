@@ -6,14 +6,16 @@
     w(k) = k / (1 + (k − 1) overlap)                  k: recent readings of the side, `attention` a row, fading in a day
     g = min(σ(V) / credence, 1)                       for news; 1 for opinions
     D −= retract · (what is left of a claim's terms) · (1 − g now / g then)   term "retracted", where V fell
-    V = logit(plausibility) + concord/2 · (±1) + source + familiar · log2(1 + T) ± verdict · h · m
+    V = logit(plausibility) + concord/2 · (±1) + source + familiar · log2(1 + T) ± verdict · h · m − note · h · m
 
 A₀ is an agent's own baseline for life. A claim counts as evidence as far as it is believed: V is the veracity that a
-reader gives it, kept for each claim met. T are the readings left in memory, m is 1 while a label stands beside the
-claim and what memory keeps of it later; both fade fast and slowly, within days and weeks. h is 1 for those who heed a
-verdict, a lasting draw: ``heed_false`` of people heed "false" and notes, ``heed_true`` heed "true". A showing is judged
-before it counts as a reading. Nothing pushes away from a speaker. The sizes are those of a
-feed, not of a conversation in a laboratory; ``docs/beliefs-and-people.md`` says what they were fitted to.
+reader gives it, kept for each claim met. T are the readings left in memory, m is 1 while a verdict or a note stands
+beside the claim and what memory keeps of it later; both fade fast and slowly, within days and weeks. h is 1 for those
+who heed a verdict, a lasting draw: ``heed_false`` of people heed "false" and notes, ``heed_true`` heed "true".
+Verdict and note are parts of their own, but one piece of evidence: the later replaces the earlier, and both at once
+count as the stronger. A showing is judged before it counts as a reading. Nothing pushes away from a speaker. The
+sizes are those of a feed, not of a conversation in a laboratory; ``docs/beliefs-and-people.md`` says what they were
+fitted to.
 """
 
 from __future__ import annotations
@@ -49,6 +51,9 @@ class Params(MemberParams):
     """Log odds and days. Intervals and sources of the fitted numbers are in ``docs/beliefs-and-people.md``."""
 
     verdict: float = setting(3.0, "log odds of a verdict to somebody who heeds it", ge=0, basis=f"{FITTED} 2.5 to 3.4")
+    note: float = setting(
+        3.0, "log odds of a community note to somebody who heeds it: that of a verdict; 0 to 3.4", ge=0, basis=ASSUMED
+    )
     heed_false: float = setting(
         0.33, "proportion of people who heed the verdict `false` or a note", ge=0, le=1, basis=f"{FITTED} 0.10 to 0.45"
     )
@@ -172,9 +177,13 @@ def veracities(state: BeliefState, params: AgentParams) -> Veracities:
     at = np.flatnonzero((claims.met == state.arrays[CLOCK][agent]) & (claims.met > 0))
     agent, of = agent[at], Claims(*(part[at] for part in claims))
     verdict = params["verdict"][agent] * (of.verdict_fast + of.verdict_slow)
+    note = params["note"][agent] * (of.note_fast + of.note_slow)
     repetition = params["familiar"][agent] * np.log2(1.0 + of.read_fast + of.read_slow)
-    remembered = of.prior + of.source + verdict + repetition
-    return Veracities(agent.astype(np.int32), block.key[at], of.judged, remembered, of.source, verdict, repetition)
+    remembered = of.prior + of.source + (verdict + note) + repetition
+    return Veracities(
+        agent.astype(np.int32), block.key[at], of.judged, remembered, of.source, verdict, repetition, note,
+        of.judged_verdict, of.judged_note,
+    )  # fmt: skip
 
 
 RULE = BeliefRule(

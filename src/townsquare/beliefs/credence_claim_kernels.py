@@ -14,13 +14,14 @@ from townsquare.beliefs.contract import Contents, Exposed
 from townsquare.beliefs.credence_kernels import (
     DAY,
     Attitudes,
+    Marks,
     Step,
     gate,
     independent,
-    label_of,
     leak,
     leaked,
     left_after,
+    marks_of,
     persuade,
     prior_of,
     reliability_of,
@@ -37,9 +38,11 @@ class Claims(NamedTuple):
 
     ``prior`` log odds at the first meeting; ``source`` log odds of who passed it on, ``witnesses`` how often it was
     read. Memory in a fast and a slow part: ``verdict_fast`` and ``verdict_slow`` of verdicts, as shares of a verdict
-    that is heeded, negative for false; ``read_fast`` and ``read_slow`` of readings. ``met``: hours on the run's clock.
-    ``judged``: log odds at the last showing, with the label beside it. ``left``: what is left of the terms by which the
-    claim moved the attitude toward each proposition, and ``gate`` how far it was believed when it did, in [0, 1].
+    that is heeded, negative for false; ``note_fast`` and ``note_slow`` of notes, likewise; ``read_fast`` and
+    ``read_slow`` of readings. ``met``: hours on the run's clock. ``judged``: log odds at the last showing, with what
+    stands beside the claim; ``judged_verdict`` and ``judged_note`` its parts of verdicts and notes, there or
+    remembered. ``left``: what is left of the terms by which the claim moved the attitude toward each proposition, and
+    ``gate`` how far it was believed when it did, in [0, 1].
     """
 
     prior: Float
@@ -47,15 +50,19 @@ class Claims(NamedTuple):
     witnesses: Float
     verdict_fast: Float
     verdict_slow: Float
+    note_fast: Float
+    note_slow: Float
     read_fast: Float
     read_slow: Float
     met: Float
     judged: Float
+    judged_verdict: Float
+    judged_note: Float
     gate: Float
     left: Float
 
 
-SUMS = 7
+SUMS = 10
 """Columns of ``sums``, in which what rows say of a claim adds up."""
 
 
@@ -104,10 +111,18 @@ def _fade(s: int, now: float, p: Any, claims: Claims) -> None:
     fast, slow = math.exp(-days / p.fast_days), math.exp(-days / p.slow_days)
     claims.verdict_fast[s] *= fast
     claims.verdict_slow[s] *= slow
+    claims.note_fast[s] *= fast
+    claims.note_slow[s] *= slow
     claims.read_fast[s] *= fast
     claims.read_slow[s] *= slow
     claims.left[s] *= left_after(days, p)
     claims.met[s] = now
+
+
+@nb.njit(inline="always", cache=True, error_model="numpy")
+def _remembered(s: int, p: Any, claims: Claims) -> Marks:
+    verdict = p.verdict * (claims.verdict_fast[s] + claims.verdict_slow[s])
+    return Marks(verdict, p.note * (claims.note_fast[s] + claims.note_slow[s]))
 
 
 @nb.njit(inline="always", cache=True, error_model="numpy")
@@ -143,11 +158,11 @@ def meet(
             sums[s, :] = 0.0
         elif claims.met[s] < now:
             _fade(s, now, p, claims)
-        label = label_of(contents.verdict[x], contents.noted[x], heed, p)
-        if math.isnan(label):
-            label = p.verdict * (claims.verdict_fast[s] + claims.verdict_slow[s])
+        marks = marks_of(contents.verdict[x], contents.noted[x], heed, p)
+        if math.isnan(marks.verdict):
+            marks = _remembered(s, p, claims)
         familiar = familiarity(claims.read_fast[s], claims.read_slow[s], p)
-        believed[x] = claims.prior[s] + claims.source[s] + familiar + label
+        believed[x] = claims.prior[s] + claims.source[s] + familiar + (marks.verdict + marks.note)
 
 
 @nb.njit(cache=True, error_model="numpy")
@@ -186,10 +201,11 @@ def remember(
     i: int, rows: Exposed, contents: Contents, slot: Int64, heed: float, p: Any, claims: Claims, believed: Float,
     sums: Float, exposure: Float,
 ) -> None:  # fmt: skip
-    """Add the readings, sources, labels and moves of a step to the parts of each claim that agent ``i`` was shown.
+    """Add the readings, sources, marks and moves of a step to the parts of each claim that agent ``i`` was shown.
 
-    ``sums`` are of showings, reliability, labels, shares of a verdict in labels, beliefs at the showing, sizes of
-    moves ``exposure`` (m,), and these times how far the claim counted.
+    ``sums`` are of showings, reliability, showings with a mark, shares of a verdict in them, beliefs at the showing,
+    sizes of moves ``exposure`` (m,), these times how far the claim counted, shares of a note, and the parts of verdicts
+    and notes in beliefs. The last mark replaces what is left of those before it, be it a verdict or a note.
     """
     for x in range(rows.indptr[i], rows.indptr[i + 1]):
         s = slot[x]
@@ -198,19 +214,25 @@ def remember(
             sums[s, 5] += abs(exposure[x])
             sums[s, 6] += abs(exposure[x]) * gate(believed[x], p)
         if s >= 0 and _counts(x, rows.indptr[i], rows):
-            label = label_of(contents.verdict[x], contents.noted[x], heed, p)
+            marks = marks_of(contents.verdict[x], contents.noted[x], heed, p)
             sums[s, 0] += 1.0
             sums[s, 1] += reliability_of(rows.credibility[x], p)
             sums[s, 4] += believed[x]
-            if not math.isnan(label) and p.verdict > 0.0:
+            if math.isnan(marks.verdict):
+                marks = _remembered(s, p, claims)
+            else:
                 sums[s, 2] += 1.0
-                sums[s, 3] += label / p.verdict
+                sums[s, 3] += marks.verdict / p.verdict if p.verdict > 0.0 else 0.0
+                sums[s, 7] += marks.note / p.note if p.note > 0.0 else 0.0
+            sums[s, 8] += marks.verdict
+            sums[s, 9] += marks.note
     for x in range(rows.indptr[i], rows.indptr[i + 1]):
         s = slot[x]
         if s < 0 or sums[s, 0] == 0.0:
             continue
-        n, labels = sums[s, 0], sums[s, 2]
+        n, marked = sums[s, 0], sums[s, 2]
         claims.judged[s] = sums[s, 4] / n
+        claims.judged_verdict[s], claims.judged_note[s] = sums[s, 8] / n, sums[s, 9] / n
         if sums[s, 5] > 0.0:
             had = max(np.abs(claims.left[s]).sum() - sums[s, 5], 0.0)
             claims.gate[s] = (had * claims.gate[s] + sums[s, 6]) / (had + sums[s, 5])
@@ -220,11 +242,12 @@ def remember(
         claims.source[s] += 2.0 * math.atanh(min(sums[s, 1] / n * STRENGTH, p.cap)) * more
         claims.read_fast[s] += read * p.fast_share
         claims.read_slow[s] += read * (1.0 - p.fast_share)
-        if labels > 0.0:
-            seen = 1.0 - (1.0 - p.attention) ** labels
-            shown = sums[s, 3] / labels
-            claims.verdict_fast[s] += seen * (shown * p.fast_share - claims.verdict_fast[s])
-            claims.verdict_slow[s] += seen * (shown * (1.0 - p.fast_share) - claims.verdict_slow[s])
+        if marked > 0.0:
+            seen, verdict, note = 1.0 - (1.0 - p.attention) ** marked, sums[s, 3] / marked, sums[s, 7] / marked
+            claims.verdict_fast[s] += seen * (verdict * p.fast_share - claims.verdict_fast[s])
+            claims.verdict_slow[s] += seen * (verdict * (1.0 - p.fast_share) - claims.verdict_slow[s])
+            claims.note_fast[s] += seen * (note * p.fast_share - claims.note_fast[s])
+            claims.note_slow[s] += seen * (note * (1.0 - p.fast_share) - claims.note_slow[s])
         sums[s, :] = 0.0
 
 

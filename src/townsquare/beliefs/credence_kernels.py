@@ -45,6 +45,13 @@ class Step(NamedTuple):
     retracted: Float
 
 
+class Marks(NamedTuple):
+    """What a verdict and a community note add to the log odds of a claim."""
+
+    verdict: float
+    note: float
+
+
 @nb.njit(inline="always", cache=True, error_model="numpy")
 def prior_of(plausibility: float, suits: float, p: Any) -> float:
     """Return the log odds that a claim is true, to somebody who meets it; ``suits`` has the sign of own side times its.
@@ -58,25 +65,31 @@ def prior_of(plausibility: float, suits: float, p: Any) -> float:
 
 
 @nb.njit(inline="always", cache=True, error_model="numpy")
-def label_of(verdict: int, noted: bool, heed: float, p: Any) -> float:
-    """Return what a label beside a claim adds to its log odds, NaN where there is none.
+def marks_of(verdict: int, noted: bool, heed: float, p: Any) -> Marks:
+    """Return what a verdict and a note beside a claim add to its log odds, NaN where neither stands there.
 
-    ``heed`` is the reader's lasting draw in [0, 1): who heeds "false" also heeds "true". A note counts as the verdict
-    "false".
+    ``heed`` is the reader's lasting draw in [0, 1): who heeds "false" and notes also heeds "true". A note replaces the
+    verdict "true". Beside the verdict "false", the stronger of the two counts, and each is given half of what they
+    share.
     """
-    out: float = math.nan
-    if verdict == _FALSE or noted:
-        out = -p.verdict if heed < p.heed_false else 0.0
+    out = Marks(math.nan, math.nan)
+    if noted:
+        note = p.note if heed < p.heed_false else 0.0
+        false = p.verdict if verdict == _FALSE and heed < p.heed_false else 0.0
+        shared = 0.5 * min(note, false)
+        out = Marks(shared - false, shared - note)
+    elif verdict == _FALSE:
+        out = Marks(-p.verdict if heed < p.heed_false else 0.0, 0.0)
     elif verdict == _TRUE:
-        out = p.verdict if heed < p.heed_true else 0.0
+        out = Marks(p.verdict if heed < p.heed_true else 0.0, 0.0)
     return out
 
 
 @nb.njit(inline="always", cache=True, error_model="numpy")
-def veracity(plausibility: float, suits: float, verdict: int, noted: bool, heed: float, p: Any) -> float:
-    """Return the log odds of a claim at the first meeting, with the label beside it."""
-    label = label_of(verdict, noted, heed, p)
-    return prior_of(plausibility, suits, p) + (0.0 if math.isnan(label) else label)
+def veracity(plausibility: float, suits: float, verdict: int, heed: float, p: Any) -> float:
+    """Return the log odds of a claim at the first meeting, with a verdict beside it."""
+    mark = marks_of(verdict, False, heed, p).verdict
+    return prior_of(plausibility, suits, p) + (0.0 if math.isnan(mark) else mark)
 
 
 @nb.njit(inline="always", cache=True, error_model="numpy")

@@ -43,7 +43,7 @@ def share_of(before: float, suits: float = 0.0, sign: float = 0.0, heed: float =
     ``suits`` and ``sign`` are -1, 0 or 1: own side or the other, and the verdict; who heeds a verdict has a ``heed`` of
     0, others 1; ``shift`` in log odds is added.
     """
-    return float(0.5 + 0.5 * stances_of(veracity(before, suits, _SHOWN[sign], False, heed, _SETTINGS) + shift))
+    return float(0.5 + 0.5 * stances_of(veracity(before, suits, _SHOWN[sign], heed, _SETTINGS) + shift))
 
 
 def believed(before: float, sign: float, heed: float, shift: float = 0.0) -> float:

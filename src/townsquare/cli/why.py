@@ -110,9 +110,9 @@ def _show_claim(run: Run, agent: str, claim: int, *, as_json: bool) -> int:
     show(
         "Belief at each showing, and what it rests on in log odds; the parts sum",
         [asdict(meeting) for meeting in belief.meetings], (str, "step"), (cut(28), "shown by=by"),
-        (str, "label beside it=shown_label"), (share, "believed=judged"),
-        (digits(3, sign=True), "before it=start", "sources", "memory", "label", "sum=judged"),
-        (share, "without label, later=remembered"), words=("shown by", "label beside it"),
+        (str, "beside it=shown_label"), (share, "believed=judged"),
+        (digits(3, sign=True), "before it=start", "sources", "readings", "label", "note", "sum=judged"),
+        (share, "without them, later=remembered"), words=("shown by", "beside it"),
     )  # fmt: skip
     return 0
 

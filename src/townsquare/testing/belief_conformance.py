@@ -75,7 +75,7 @@ def check_belief_rule(rule: BeliefRule, seed: int = 0) -> None:
     fresh = _fresh_case(rule, _AGENTS, _PROPOSITIONS, rng)
     after, _ = run_step(rule, fresh)
     used = Case(after, random_inputs(rule, _AGENTS, _PROPOSITIONS, rng, fresh.inputs), fresh.params)
-    for check in (check_rows, _check_pure, _check_quiet, _check_weight, _check_authors):
+    for check in (check_rows, _check_pure, _check_quiet, _check_weight, _check_marks, _check_authors):
         check(rule, fresh, rng)
     check_rows(rule, used, rng)
     for case in (fresh, used):
@@ -212,6 +212,22 @@ def _check_weight(rule: BeliefRule, case: Case, rng: np.random.Generator) -> Non
         free[agent, proposition] = False
     if not equal(after.stance[free], case.state.stance[free]):
         raise broken(rule, "rows of label weight 0 move a stance", "the weight scales what a row contributes")
+
+
+def _check_marks(rule: BeliefRule, case: Case, rng: np.random.Generator) -> None:
+    """Check that verdicts and notes are told apart in belief in claims: what was shown to nobody has no part in it."""
+    if rule.veracities is None:
+        return
+    contents = case.inputs.contents
+    without = {
+        "verdict": contents._replace(verdict=np.zeros_like(contents.verdict)),
+        "note": contents._replace(noted=np.zeros_like(contents.noted)),
+    }
+    for name, shown in without.items():
+        after, _ = run_step(rule, case._replace(inputs=replace(case.inputs, contents=shown)))
+        met = rule.veracities(after, case.params)
+        if np.any(getattr(met, name)) or np.any(getattr(met, f"judged_{name}")):
+            raise broken(rule, f"belief in a claim has a part of a {name} that nobody was shown", "0")
 
 
 def _check_authors(rule: BeliefRule, case: Case, rng: np.random.Generator) -> None:

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import json
 import math
+import shutil
 from pathlib import Path
 
 import polars as pl
 import pytest
 
 import townsquare as ts
+from changed_rows import change_rows
 from raised_errors import raises_error
 from townsquare.analysis.causes.claims import PARTS, belief_parts, claim_attribution, claim_courses, claims_of
 from townsquare.analysis.courses import courses
@@ -18,7 +20,12 @@ from townsquare.core.errors import SettingError
 from townsquare.pages.report.claims import claim_section
 from townsquare.pages.report.run_page import write_report
 
-SETTINGS = {"beliefs.rule": "credence", "time.step_minutes": 60, "moderation.strategy": "hybrid"}
+SETTINGS = {
+    "beliefs.rule": "credence",
+    "time.step_minutes": 60,
+    "moderation.strategy": "hybrid",
+    "moderation.takedown": False,
+}
 
 
 @pytest.fixture(scope="module")
@@ -43,6 +50,7 @@ def test_belief_in_a_claim_day_by_day(run: ts.Run) -> None:
         people = shares[row["claim"], row["step"]]
         assert (row["people"], row["believe"]) == (len(people), pytest.approx(sum(people) / len(people)))
         assert 0 <= row["labeled"] <= 1
+        assert 0 <= row["noted"] <= 1
         assert row["people_in_all"] >= row["people"]
     met = measured["people_in_all"].to_list()
     assert met == sorted(met, reverse=True)
@@ -71,18 +79,57 @@ def test_the_report_says_who_believes_false_claims(run: ts.Run, tmp_path: Path) 
     assert claim_section(other) is None, "a rule that does not hold it"
 
 
-def test_parts_sum_to_what_was_judged_and_a_label_counts_in_full_or_not_at_all(run: ts.Run) -> None:
+def test_parts_sum_to_what_was_judged_and_labels_and_notes_count_in_full_or_not_at_all(run: ts.Run) -> None:
     shown, recorded = belief_parts(run), run.table("veracities").sort("agent", "claim", "step")
     assert shown["judged"].to_list() == recorded["judged"].to_list()
     assert shown.select(pl.sum_horizontal(*PARTS)).to_series().to_list() == pytest.approx(shown["judged"].to_list())
-    assert set(shown["label"].unique()) == {-3.0, 0.0, 3.0}
-    noted = shown.filter(pl.col("shown_label").str.contains("false|note"))
-    assert set(noted["label"].unique()) == {-3.0, 0.0}
-    bare = shown.filter(pl.col("shown_label") == "none")
-    assert (bare["label"] == 0).all()
+    alone = {"verdict true": {(3.0, 0.0)}, "verdict false": {(-3.0, 0.0)}, "verdict true, note": {(0.0, -3.0)}}
+    both = {"verdict false, note": {(-1.5, -1.5)}, "verdict unverified, note": {(0.0, -3.0)}}
+    for label, counts in (alone | both).items():
+        found = shown.filter(shown_label=label).select("label", "note").unique().rows()
+        assert set(found) == counts | {(0.0, 0.0)}, label
+    bare = shown.filter(pl.col("shown_label").is_in(["none", "verdict unverified"]))
+    assert bare.select(pl.col("label", "note").abs().max()).row(0) < (3.0, 3.0), "what is remembered"
     first = shown.unique(["agent", "claim"], keep="first", maintain_order=True)
     assert first.filter(pl.col("sources") != 0).is_empty()
-    assert first["memory"].abs().max() < 1e-9  # type: ignore[operator]
+    assert first["readings"].abs().max() < 1e-9  # type: ignore[operator]
+    column = pl.col("veracity") - pl.col("source") - pl.col("verdict") - pl.col("note") - pl.col("repetition")
+    prior = recorded.select(left=column - column.first().over("agent", "claim"))
+    assert prior["left"].abs().max() < 1e-12, "the four parts in memory and a prior that stays"  # type: ignore[operator]
+
+
+@pytest.mark.parametrize(("response", "has", "lacks"), [("label", "verdict", "note"), ("note", "note", "verdict")])
+def test_labels_and_notes_are_recorded_apart(response: str, has: str, lacks: str) -> None:
+    settings = {"moderation.response": response, "moderation.takedown": False, "moderation.delay_median": 2.0}
+    made = ts.run("health-rumor", agents=150, steps=60, seed=1, settings=settings)
+    shown, met = made.table("exposures"), made.table("veracities")
+    assert shown.filter(pl.col("note") >= 0).height > 0 or response == "label"
+    assert (met.select(lacks, f"judged_{lacks}") == 0).to_numpy().all()
+    for name in (has, f"judged_{has}"):
+        assert met[name].min() < 0, name  # type: ignore[operator]
+    said = " ".join(" ".join(belief.sentences) for belief in claims_of(made, met.filter(pl.col(has) != 0)["agent"][0]))
+    assert ("community note beside it" in said, "label beside it" in said) == (response == "note", response == "label")
+
+
+def test_an_older_record_has_notes_in_the_part_of_labels(run: ts.Run, tmp_path: Path) -> None:
+    def older(rows: pl.DataFrame) -> pl.DataFrame:
+        unknown = pl.lit(math.nan)
+        return rows.with_columns(
+            verdict=pl.col("verdict") + pl.col("note"), note=unknown, judged_verdict=unknown, judged_note=unknown
+        )
+
+    shutil.copytree(run.folder, tmp_path / "run")
+    for step in run.table("veracities")["step"].unique():
+        change_rows(tmp_path / "run", "veracities", step, older)
+    before = ts.Run.open(tmp_path / "run")
+    parts, now = belief_parts(before), belief_parts(run)
+    assert parts.select(pl.sum_horizontal(*PARTS)).to_series().to_list() == pytest.approx(parts["judged"].to_list())
+    assert parts["start"].to_list() == pytest.approx(now["start"].to_list(), abs=1e-12)
+    assert (parts["note"] == 0).all()
+    noted = parts.filter(pl.col("shown_label").str.contains("note"))
+    assert noted["label"].min() < -2.9  # type: ignore[operator]
+    assert (claim_courses(before)["noted"] == 0).all()
+    assert claim_courses(run)["noted"].max() > 0  # type: ignore[operator]
 
 
 def most_left(run: ts.Run) -> int:

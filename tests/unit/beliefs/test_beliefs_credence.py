@@ -48,6 +48,17 @@ def taken(state: BeliefState, params: Any, inputs: BeliefInputs) -> tuple[Belief
     return RULE.step(state, inputs, params, DRAW)
 
 
+def marks(s: Params, heed: float, row: dict[str, Any]) -> tuple[float, float] | None:
+    """What the verdict and the note beside a claim add to its log odds; None where neither stands there."""
+    verdict, noted = row.get("verdict"), row.get("noted", False)
+    if noted or verdict == Verdict.FALSE:
+        if heed >= s.heed_false:
+            return 0.0, 0.0
+        sizes = s.verdict * (verdict == Verdict.FALSE), s.note * noted
+        return -max(sizes[0] / 2, sizes[0] - sizes[1] / 2), -max(sizes[1] / 2, sizes[1] - sizes[0] / 2)
+    return (s.verdict * (heed < s.heed_true), 0.0) if verdict == Verdict.TRUE else None
+
+
 def plain(stance: float, steps: list[tuple[float, list[dict[str, Any]]]], heed: float, **changed: float) -> float:
     """Log odds after some steps of one agent on one proposition, in plain Python."""
     s = Params(**changed)
@@ -69,10 +80,7 @@ def plain(stance: float, steps: list[tuple[float, list[dict[str, Any]]]], heed: 
                 if "plausibility" in row:
                     suits = math.copysign(1, own * row["stance"]) if own else 0
                     v = math.log(row["plausibility"] / (1 - row["plausibility"])) + s.concord * suits / 2
-                    if row.get("verdict") == Verdict.FALSE or row.get("noted"):
-                        v -= s.verdict * (heed < s.heed_false)
-                    elif row.get("verdict") == Verdict.TRUE:
-                        v += s.verdict * (heed < s.heed_true)
+                    v += sum(marks(s, heed, row) or (0.0, 0.0))
                     r *= min(1.0, 1 / (1 + math.exp(-v)) / s.credence)
                 size = 2 * math.atanh(min(r * abs(row["stance"]), s.cap))
                 added += math.copysign(size, row["stance"]) * (worth[1] - worth[0]) / len(here) * s.new
@@ -84,7 +92,7 @@ def plain(stance: float, steps: list[tuple[float, list[dict[str, Any]]]], heed: 
 @pytest.mark.parametrize("seed", range(20))
 def test_steps_are_those_of_plain_python(seed: int) -> None:
     chance = np.random.default_rng(seed)
-    settings = {"attention": 0.6, "new": 1.0, "half_life": 3.0, "reliability": 0.4}
+    settings = {"attention": 0.6, "new": 1.0, "half_life": 3.0, "reliability": 0.4, "note": float(seed % 5)}
     stance = float(chance.uniform(-0.8, 0.8))
     steps = []
     for _ in range(12):
@@ -147,13 +155,14 @@ class Mind:
     def __init__(self, heed: float, **changed: float) -> None:
         self.s, self.heed, self.prior = Params(**changed), heed, dict[int, float]()
         self.met: list[tuple[float, int, float, float]] = []  # hours, claim, readings, reliability
-        self.labels: dict[int, list[tuple[float, float, float]]] = {}  # hours, share seen, what it says
+        self.marks: dict[int, list[tuple[float, float, list[float]]]] = {}  # hours, share seen, verdict and note
 
     def left(self, hours: float) -> tuple[float, float]:
         return math.exp(-hours / 24 / self.s.fast_days), math.exp(-hours / 24 / self.s.slow_days)
 
-    def parts(self, claim: int, now: float) -> tuple[float, float, float]:
-        s, trace, verdict, source, n = self.s, 0.0, [0.0, 0.0], 0.0, 0.0
+    def parts(self, claim: int, now: float) -> tuple[float, float, float, float]:
+        """Source, verdict, repetition and note: what is left of each."""
+        s, trace, source, n = self.s, 0.0, 0.0, 0.0
         share = s.fast_share, 1 - s.fast_share
         for hours, of, readings, reliability in self.met:
             if of == claim:
@@ -161,15 +170,21 @@ class Mind:
                 worth = [k / (1 + (k - 1) * s.overlap) if k > 1 else k for k in (n, n + readings)]
                 source += 2 * math.atanh(reliability * 0.5) * (worth[1] - worth[0])
                 n += readings
-        last = 0.0
-        for hours, seen, says in self.labels.get(claim, []):
-            verdict = [v * left for v, left in zip(verdict, self.left(hours - last), strict=True)]
-            verdict = [v + seen * (says * part - v) for v, part in zip(verdict, share, strict=True)]
-            last = hours
-        verdict = [v * left for v, left in zip(verdict, self.left(now - last), strict=True)]
-        return source, s.verdict * sum(verdict), s.familiar * math.log2(1 + trace)
+        verdict, note = (self.kept(claim, kind, now) for kind in range(2))
+        return source, verdict, s.familiar * math.log2(1 + trace), note
 
-    def meet(self, now: float, rows: list[dict[str, Any]], own: float) -> None:
+    def kept(self, claim: int, kind: int, now: float) -> float:
+        """What is left of verdicts (0) or notes (1): each mark replaces a part of what was there, of both kinds."""
+        share, last, kept = (self.s.fast_share, 1 - self.s.fast_share), 0.0, [0.0, 0.0]
+        for hours, seen, says in [*self.marks.get(claim, []), (now, 0.0, [0.0, 0.0])]:
+            kept = [k * left for k, left in zip(kept, self.left(hours - last), strict=True)]
+            kept = [k + seen * (says[kind] * part - k) for k, part in zip(kept, share, strict=True)]
+            last = hours
+        return sum(kept)
+
+    def meet(self, now: float, rows: list[dict[str, Any]], own: float) -> dict[int, tuple[float, float]]:
+        """Take in a step; return what verdicts and notes count at the showing of each claim, there or remembered."""
+        judged = {}
         for claim in dict.fromkeys(row["claim"] for row in rows):
             here = [row for row in rows if row["claim"] == claim]
             p = here[0]["plausibility"]
@@ -177,21 +192,21 @@ class Mind:
             self.prior.setdefault(claim, math.log(p / (1 - p)) + self.s.concord * suits / 2)
             reliability = fmean(min(1, 2 * self.s.reliability * row["credibility"]) for row in here)
             self.met.append((now, claim, self.s.attention * len(here), reliability))
-            says = [self.heard(row) for row in here if row["verdict"] in (Verdict.FALSE, Verdict.TRUE)]
-            if says:
-                seen = 1 - (1 - self.s.attention) ** len(says)
-                self.labels.setdefault(claim, []).append((now, seen, fmean(says)))
-
-    def heard(self, row: dict[str, Any]) -> float:
-        if row["verdict"] == Verdict.FALSE:
-            return -float(self.heed < self.s.heed_false)
-        return float(self.heed < self.s.heed_true)
+            before = self.kept(claim, 0, now), self.kept(claim, 1, now)
+            says = [marks(self.s, self.heed, row) for row in here]
+            verdict, note = ([(mark or before)[kind] for mark in says] for kind in range(2))
+            judged[claim] = fmean(verdict), fmean(note)
+            if shown := [mark for mark in says if mark is not None]:
+                seen = 1 - (1 - self.s.attention) ** len(shown)
+                mean = [fmean(mark[kind] for mark in shown) for kind in range(2)]
+                self.marks.setdefault(claim, []).append((now, seen, mean))
+        return judged
 
 
 @pytest.mark.parametrize("seed", range(12))
 def test_what_people_believe_of_claims_is_that_of_plain_python(seed: int) -> None:
     chance = np.random.default_rng(seed)
-    settings = {"attention": float(chance.uniform(0.05, 1)), "reliability": 0.4}
+    settings = {"attention": float(chance.uniform(0.05, 1)), "reliability": 0.4, "note": float(seed % 5)}
     plausible = chance.uniform(0.1, 0.9, 4).tolist()
     state, params = start(0.3, **settings)
     draw = Draws(seed, 1)(Stage.BELIEF)
@@ -200,21 +215,24 @@ def test_what_people_believe_of_claims_is_that_of_plain_python(seed: int) -> Non
         now += (hours := float(chance.choice([1.0, 6.0, 24.0, 90.0])))
         rows = [
             {"stance": float(chance.uniform(-1, 1)), "credibility": float(chance.random()), "claim": int(claim),
-             "plausibility": plausible[claim], "verdict": int(chance.integers(len(Verdict)))}
+             "plausibility": plausible[claim], "verdict": int(chance.integers(len(Verdict))),
+             "noted": bool(chance.random() < 0.3)}
             for claim in chance.integers(0, 4, int(chance.integers(0, 5)))
         ]  # fmt: skip
         leaky = state.arrays["log_odds"][0, 0] - state.arrays["baseline"][0, 0]
         own = float(state.arrays["baseline"][0, 0] + leaky * 2 ** (-hours / 24 / Params().half_life))
         state, _ = RULE.step(state, inputs_of(rows, hours=hours), params, draw)
-        mind.meet(now, rows, own)
+        judged = mind.meet(now, rows, own)
         assert RULE.veracities is not None
         met = RULE.veracities(state, params)
         assert sorted(met.claim.tolist()) == sorted({row["claim"] for row in rows})
         for claim, veracity, *parts in zip(
-            met.claim.tolist(), met.veracity, met.source, met.verdict, met.repetition, strict=True
+            met.claim.tolist(), met.veracity, met.source, met.verdict, met.repetition, met.note, strict=True
         ):
             assert parts == pytest.approx(mind.parts(claim, now), abs=1e-12)
             assert veracity == pytest.approx(mind.prior[claim] + sum(parts), abs=1e-12)
+        for claim, *counted in zip(met.claim.tolist(), met.judged_verdict, met.judged_note, strict=True):
+            assert counted == pytest.approx(judged[claim], abs=1e-12)
 
 
 def test_repetition_raises_belief_at_the_size_of_the_experiments_and_fades() -> None:
@@ -240,7 +258,7 @@ def test_neither_the_order_of_rows_nor_steps_without_rows_change_what_is_believe
     for _ in range(6):
         rows: list[dict[str, Any]] = [
             {"stance": float(chance.uniform(-1, 1)), "credibility": float(chance.random()), "claim": k % 3,
-             "plausibility": 0.4, "verdict": int(chance.integers(len(Verdict)))}
+             "plausibility": 0.4, "verdict": int(chance.integers(len(Verdict))), "noted": bool(chance.random() < 0.3)}
             for k in range(7)
         ]  # fmt: skip
         one = taken(one, params, inputs_of(rows, hours=30.0))[0]
@@ -250,7 +268,7 @@ def test_neither_the_order_of_rows_nor_steps_without_rows_change_what_is_believe
         assert RULE.veracities is not None
         first, second = RULE.veracities(one, params), RULE.veracities(other, params)
         assert first.claim.tolist() == second.claim.tolist()
-        for name in ("veracity", "source", "verdict", "repetition"):
+        for name in first._fields[2:]:
             assert getattr(first, name) == pytest.approx(getattr(second, name), abs=1e-12)
         assert other.stance[0, 0] == pytest.approx(one.stance[0, 0], abs=1e-12)
 
@@ -277,3 +295,30 @@ def test_a_label_counts_in_full_while_it_stands_beside_the_claim() -> None:
     assert heed.mean() == pytest.approx(Params().heed_false, abs=0.07)
     assert met.judged[heed] == pytest.approx(math.log(1.5) - 3)
     assert (met.veracity[heed] > met.judged[heed] + 2).all()  # memory keeps a twentieth of one showing
+
+
+@pytest.mark.parametrize("label", [Verdict.TRUE, Verdict.FALSE])
+@pytest.mark.parametrize("strength", [1.0, 3.0, 3.4])
+def test_a_label_and_a_note_count_as_one_piece_of_evidence(label: Verdict, strength: float) -> None:
+    """At once, the stronger counts and each has half of what they share; a note replaces the label "true"."""
+    state, params = start(0.0, heed_false=1.0, heed_true=1.0, note=strength)
+    row = {"claim": 7, "plausibility": 0.5, "stance": 0.5, "verdict": int(label), "noted": True}
+    assert RULE.veracities is not None
+    met = RULE.veracities(taken(state, params, inputs_of([row]))[0], params)
+    false = Params().verdict if label == Verdict.FALSE else 0.0
+    assert met.judged[0] == -max(strength, false)
+    shared = min(strength, false) / 2
+    assert (met.judged_verdict[0], met.judged_note[0]) == (shared - false, shared - strength)
+
+
+def test_a_note_replaces_what_is_left_of_a_label_and_a_label_what_is_left_of_a_note() -> None:
+    state, params = start(0.0, attention=1.0, heed_false=1.0)
+    row = {"claim": 7, "plausibility": 0.5, "stance": 0.5}
+    assert RULE.veracities is not None
+    for mark, kept, gone in (
+        ({"verdict": int(Verdict.FALSE)}, "verdict", "note"),
+        ({"noted": True}, "note", "verdict"),
+    ):
+        state = taken(state, params, inputs_of([row | mark], hours=1.0))[0]
+        met = RULE.veracities(state, params)
+        assert (getattr(met, kept)[0], getattr(met, gone)[0]) == (-3.0, 0.0)

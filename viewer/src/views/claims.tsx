@@ -12,7 +12,7 @@ interface Place {
   fresh: string;
 }
 
-const PARTS = ["start", "sources", "memory", "label", "judged"] as const;
+const PARTS = ["start", "sources", "readings", "label", "note", "judged"] as const;
 
 export function ClaimsSection({ run, agent, hours, fresh }: Place): JSX.Element {
   const query: Query = { run, agent };
@@ -60,12 +60,13 @@ function Claim({ belief, hours }: { belief: ClaimBelief; hours: number | null | 
               <tr>
                 <th scope="col">showing</th>
                 <th scope="col">by</th>
-                <th scope="col">label beside it</th>
+                <th scope="col">beside it</th>
                 <th scope="col" className="num">believed</th>
                 <th scope="col" className="num">before it</th>
                 <th scope="col" className="num">sources</th>
-                <th scope="col" className="num">memory</th>
+                <th scope="col" className="num">read before</th>
                 <th scope="col" className="num">label</th>
+                <th scope="col" className="num">note</th>
                 <th scope="col" className="num">sum, log odds</th>
               </tr>
             </thead>

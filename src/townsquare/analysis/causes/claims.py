@@ -22,11 +22,11 @@ from townsquare.core.words import count, printable
 PARTS = {
     "start": "how likely the claim seemed before",
     "sources": "who passed it on before",
-    "memory": "what is remembered of earlier readings and labels",
-    "label": "the label beside it",
+    "readings": "having read it before",
+    "label": "a label, beside it or remembered",
+    "note": "a community note, beside it or remembered",
 }
 """Parts of the log odds of a claim at a showing, which sum to them, in words."""
-_VERDICT = 3.0  # log odds of a verdict, where settings do not say
 _PAIR = ["agent", "claim"]
 
 
@@ -44,11 +44,11 @@ class Meeting:
     shown_label : str
         The label beside it: ``verdict false``, ``note``, both, or ``none``.
     judged : float
-        Log odds of the claim, with the label beside it: the sum of the parts.
-    start, sources, memory, label : float
+        Log odds of the claim, with the label and the note beside it: the sum of the parts.
+    start, sources, readings, label, note : float
         Log odds; see :data:`PARTS`.
     remembered : float
-        Log odds of the claim afterwards, when no label stands beside it.
+        Log odds of the claim afterwards, when neither stands beside it.
     """
 
     step: int
@@ -58,9 +58,25 @@ class Meeting:
     judged: float
     start: float
     sources: float
-    memory: float
+    readings: float
     label: float
+    note: float
     remembered: float
+
+    @property
+    def counted(self) -> tuple[str, ...]:
+        """What counts for or against the claim beside how likely it seemed, largest first, in words with log odds."""
+        named = {
+            "sources": PARTS["sources"], "readings": PARTS["readings"],
+            "label": self._mark("label", "verdict true" if self.label > 0 else "verdict false"),
+            "note": self._mark("community note", "note"),
+        }  # fmt: skip
+        sizes = {name: getattr(self, name) for name in sorted(named, key=lambda name: -abs(getattr(self, name)))}
+        return tuple(f"{named[name]} {size:+.2f}" for name, size in sizes.items() if abs(size) >= 0.005)
+
+    def _mark(self, what: str, word: str) -> str:
+        where = "beside it" if word in self.shown_label.split(", ") else "seen earlier"
+        return f"a {what} {where} that says it is {'true' if word == 'verdict true' else 'false'}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,27 +129,25 @@ class ClaimBelief:
         first, last, turned = self.meetings[0], self.last, self.turned
         who, times = printable(self.who), count(len(self.meetings), "step")
         opening = f"A{who[1:]}" if who == f"agent {self.agent}" else who
-        ends = "calls it true" if last.judged > 0 else "does not call it true"
+        truth = "of unknown truth" if self.truth == "unknown" else f"which is {self.truth}"
         out = [
-            f"{opening} was shown “{printable(self.text)}” ({self.truth}) in {times}, first in {first.when} by "
+            f"{opening} was shown the claim “{printable(self.text)}”, {truth}, in {times}, first in {first.when} by "
             f"{printable(first.by)}.",
-            f"Before it met the claim, the chance that {who} would have called it true was "
-            f"{share(last.start)}. At the last showing, in {last.when}, it was {share(last.judged)}.",
+            f"The chance that {who} would have called it true was {share(last.start)} before, and {share(last.judged)} "
+            f"at the last showing, in {last.when}.",
         ]
         if turned is None:
-            out.append(f"{opening} {ends}, as from the start.")
+            out.append(f"{opening} believed it at {'every' if last.judged > 0 else 'no'} showing.")
         else:
             label = turned.shown_label
-            words = "without a label" if label == "none" else f"with {_in_words(label)} beside it"
+            words = "without a label or note" if label == "none" else f"with {_in_words(label)} beside it"
             verb = "came to believe" if last.judged > 0 else "stopped believing"
             out.append(f"{opening} {verb} it in {turned.when}, when {printable(turned.by)} showed it {words}.")
-        moves = sorted((name for name in PARTS if name != "start"), key=lambda name: -abs(getattr(last, name)))
-        named = [f"{PARTS[name]} {getattr(last, name):+.2f}" for name in moves if abs(getattr(last, name)) >= 0.005]
-        out.append(
-            f"What counts at the last showing, in log odds: {PARTS['start']} {last.start:+.2f}"
-            + "".join(f", {part}" for part in named) + f"; in all {last.judged:+.2f}."
-        )  # fmt: skip
-        return tuple(out)
+        if last.shown_label not in ("none", "verdict unverified") and not last.label and not last.note:
+            out.append(f"{opening} did not heed {_in_words(last.shown_label)} beside it.")
+        parts = ", ".join([f"{PARTS['start']} {last.start:+.2f}", *last.counted])
+        scale = "in log odds (0: as likely true as false)"
+        return (*out, f"What counts at the last showing, {scale}: {parts}; in all {last.judged:+.2f}.")
 
 
 def share(log_odds: float) -> str:
@@ -149,11 +163,11 @@ def _in_words(label: str) -> str:
     """Return a label as a sentence has it.
 
     >>> _in_words("verdict false, note"), _in_words("note")
-    ('the verdict “false” and a note', 'a note')
+    ('the label “false” and a community note', 'a community note')
     """
     parts = label.split(", ")
     return " and ".join(
-        "a note" if part == "note" else f"the verdict “{part.removeprefix('verdict ')}”" for part in parts
+        "a community note" if part == "note" else f"the label “{part.removeprefix('verdict ')}”" for part in parts
     )
 
 
@@ -195,29 +209,33 @@ def claim_courses(run: Reads) -> pl.DataFrame:
     DataFrame
         One row per claim and period (a day; a fourteenth of the run where that is longer or steps have no length) in
         which somebody met it, claims met by most people first: ``claim`` (row of texts), ``text`` (untrusted),
-        ``truth``, ``marked`` (first step with a verdict "false" or a note on a post of it, null without),
-        ``people_in_all`` (who met it in the run), ``step`` (last of the period), ``people`` (who met it in the period),
-        ``believe`` (mean probability of being true that they gave it when they last met it in the period: the share who
-        would call it true) and ``labeled`` (share of them with a verdict or note in memory).
+        ``truth``, ``label_step`` and ``note_step`` (first step with a verdict "false" and with a note on a post of it,
+        null without), ``people_in_all`` (who met it in the run), ``step`` (last of the period), ``people`` (who met it
+        in the period), ``believe`` (mean probability of being true that they gave it when they last met it in the
+        period: the share who would call it true), ``labeled`` and ``noted`` (shares of them in whose memory a verdict
+        and a note count; in records before version 4, ``labeled`` is of both).
     """
     hours = clock_of(run).hours
     day = 1 if hours is None else max(1, round(24 / hours))
     long = max(day, math.ceil(run.last_step / MOST_PERIODS))
     period = ((pl.col("step") - 1) // long + 1) * long
     last = run.lazy("veracities").with_columns(period=pl.min_horizontal(period, pl.lit(run.last_step)))
-    last = last.group_by("claim", "period", "agent").agg(pl.col("judged", "verdict").sort_by("step").last())
+    last = last.group_by("claim", "period", "agent").agg(pl.col("judged", "verdict", "note").sort_by("step").last())
     shares = last.group_by("claim", step="period").agg(
-        people=pl.len(), believe=(1 / (1 + (-pl.col("judged")).exp())).mean(), labeled=(pl.col("verdict") != 0).mean()
-    )
+        people=pl.len(), believe=(1 / (1 + (-pl.col("judged")).exp())).mean(), labeled=(pl.col("verdict") != 0).mean(),
+        noted=(pl.col("note").fill_nan(0.0) != 0).mean(),
+    )  # fmt: skip
     met = run.lazy("veracities").group_by("claim").agg(people_in_all=pl.col("agent").n_unique())
     posts = run.table("posts").select(claim="text", root="post")
-    marked = labels(run).join(posts, on="root").group_by("claim").agg(marked=pl.col("label_step").min())
+    first = pl.col("false_verdict_step").min().alias("label_step"), pl.col("note_step").min()
+    marked = labels(run).join(posts, on="root").group_by("claim").agg(*first)
     texts = run.table("texts").select(claim="text", text="content")
     made = collected(shares.join(met, on="claim")).join(truth_of_claims(run), on="claim")
     made = made.join(marked, on="claim", how="left").join(texts, on="claim", how="left")
     return made.sort(["people_in_all", "claim", "step"], descending=[True, False, False]).select(
-        "claim", "text", "truth", "marked", "people_in_all", "step", "people", "believe", "labeled"
-    )
+        "claim", "text", "truth", "label_step", "note_step", "people_in_all", "step", "people", "believe", "labeled",
+        "noted",
+    )  # fmt: skip
 
 
 def belief_parts(run: Reads, *, agent: int | None = None, claim: int | None = None) -> pl.DataFrame:
@@ -234,8 +252,10 @@ def belief_parts(run: Reads, *, agent: int | None = None, claim: int | None = No
     -------
     DataFrame
         One row per person, claim and step with a showing: ``agent``, ``claim``, ``step``, ``author`` (who passed it on,
-        the first in the feed), ``shown_label``, ``judged`` = ``start`` + ``sources`` + ``memory`` + ``label`` and
-        ``remembered`` (log odds). A label beside a claim counts in full or, for those who do not heed it, not at all.
+        the first in the feed), ``shown_label``, ``judged`` = ``start`` + ``sources`` + ``readings`` + ``label`` +
+        ``note`` and ``remembered`` (log odds). A label or note beside a claim counts in full or, for those who do not
+        heed it, not at all. In records before version 4, ``label`` is of both, where one stands beside the claim; else
+        ``readings`` has what was remembered of them.
     """
     asked = [pl.col(name) == value for name, value in (("agent", agent), ("claim", claim)) if value is not None]
     met = run.lazy("veracities").filter(*asked).pipe(collected).sort(*_PAIR, "step")
@@ -245,17 +265,19 @@ def belief_parts(run: Reads, *, agent: int | None = None, claim: int | None = No
     seen = run.lazy("exposures").filter(of_agent).join(roots.lazy(), on="root").sort("rank")
     shown_label = label_of().sort_by(label_of() == "none").first()
     shown = seen.group_by(*_PAIR, "step").agg(pl.col("author").first(), shown_label=shown_label).pipe(collected)
-    verdict = float(setting(run, "beliefs", "verdict", default=_VERDICT) or _VERDICT)
-    now = pl.col("veracity") - pl.col("source") - pl.col("verdict") - pl.col("repetition")
+    note, later = pl.col("note", "judged_note").fill_nan(0.0), pl.col("judged_verdict").fill_nan(None)
+    prior = pl.col("veracity") - pl.col("source") - pl.col("verdict") - pl.col("note") - pl.col("repetition")
+    before = [pl.col(name).shift(1, fill_value=0.0).over(_PAIR) for name in ("source", "repetition")]
     rest = pl.col("judged") - pl.col("start") - pl.col("sources")
-    counts = ~pl.col("shown_label").is_in(["none", "verdict unverified"])
-    label = pl.when(counts).then((rest / verdict + 1e-9).floor() * verdict).otherwise(0.0)  # what is left is memory
+    marked = ~pl.col("shown_label").is_in(["none", "verdict unverified"])
+    without = pl.when(marked).then(rest - pl.col("read")).otherwise(0.0)  # of a record that does not tell them apart
     return (
-        met.with_columns(start=now.first().over(_PAIR), sources=pl.col("source").shift(1, fill_value=0.0).over(_PAIR))
+        met.with_columns(note, later)
+        .with_columns(start=prior.first().over(_PAIR), sources=before[0], read=before[1])
         .join(shown, on=[*_PAIR, "step"], how="left", maintain_order="left")
-        .with_columns(pl.col("shown_label").fill_null("none"))
-        .with_columns(label=label)
-        .with_columns(memory=rest - pl.col("label"))
+        .with_columns(pl.col("shown_label").fill_null("none"), note="judged_note")
+        .with_columns(label=pl.coalesce("judged_verdict", without))
+        .with_columns(readings=rest - pl.col("label") - pl.col("note"))
         .select(*_PAIR, "step", "author", "shown_label", "judged", *PARTS, remembered="veracity")
     )
 

@@ -13,8 +13,8 @@ from townsquare.analysis.clock import Clock, clock_of, in_words
 from townsquare.analysis.contract import Reads
 from townsquare.core.text_table import table
 from townsquare.core.words import count, number, percent, printable
-from townsquare.pages.report.axes import from_zero, over_steps, reference
-from townsquare.pages.report.chart import Chart
+from townsquare.pages.report.axes import DASHES, from_zero, over_steps, reference
+from townsquare.pages.report.chart import Chart, Dashes
 from townsquare.pages.report.section import Section
 from townsquare.pages.report.svg import Figure
 from townsquare.pages.report.theme import SERIES, color
@@ -22,9 +22,15 @@ from townsquare.pages.report.theme import SERIES, color
 TITLE = "Who believes this claim"
 MOST_DRAWN, MOST_LISTED = 4, 8
 """Claims with a figure, half of them false, and in the table."""
+_MARKS: dict[str, tuple[str, Dashes]] = {
+    "label_step": ("label “false”", DASHES[2]),
+    "note_step": ("community note", DASHES[1]),
+}
+"""Columns of first steps, with their names and dashes."""
 _HOW_TO_READ = (
     "How likely people hold a claim to be true, with the label beside it, is the share who would call it true. Those "
-    "who met it in the period count, at its last showing. Vertical line: the first verdict “false” or note on it."
+    "who met it in the period count, at its last showing. Dotted line: the first label “false” on it. Dashed line: the "
+    "first community note on it."
 )
 
 
@@ -34,7 +40,7 @@ def claim_section(run: Reads) -> Section | None:
     if not courses.height:
         return None
     claims = courses.group_by("claim", maintain_order=True).agg(
-        pl.col("text", "truth", "marked", "people_in_all").first(), *_ends("believe"), *_ends("step")
+        pl.col("text", "truth", *_MARKS, "people_in_all").first(), *_ends("believe"), *_ends("step")
     )
     figures = [
         Figure(
@@ -46,11 +52,12 @@ def claim_section(run: Reads) -> Section | None:
     time = partial(_time, clock_of(run).hours)
     columns = (
         (partial(printable, longest=110), "claim=text"), (str, "truth"), (number, "people=people_in_all"),
-        (percent, "call it true, first=believe_first", "last=believe_last"), (time, "marked"),
+        (percent, "call it true, first=believe_first", "last=believe_last"),
+        (time, "first label “false”=label_step", "first note=note_step"),
     )  # fmt: skip
     by_period = (
         (partial(printable, longest=60), "claim=text"), (number, "step", "people"), (percent, "call it true=believe"),
-        (percent, "with a label=labeled"),
+        (percent, "with a label=labeled", "with a note=noted"),
     )  # fmt: skip
     shown, drawn = claims.head(MOST_LISTED), _drawn(claims)["claim"].implode()
     caption = f"Claims met by most people ({shown.height} of {claims.height})"
@@ -78,11 +85,12 @@ def _says(claims: pl.DataFrame) -> list[str]:
         rows = claims.filter(truth=truth)
         if rows.height:
             share = float(np.average(rows["believe_last"].to_numpy(), weights=rows["people_in_all"].to_numpy()))
-            marked = rows["marked"].count()
-            label = f", of which {number(marked)} got a verdict “false” or a note" if marked else ""
+            many = {words: rows[name].count() for name, (words, _) in _MARKS.items()}
+            got = [f"{number(n)} got a {words}" for words, n in many.items() if n]
+            marked = f"; of these claims, {' and '.join(got)}" if got else ""
             of = count(rows.height, f"{truth} claim")
             out.append(
-                f"{percent(share)} of those who met one of {of} would call it true at their last showing{label}."
+                f"{percent(share)} of those who met one of {of} would call it true at their last showing{marked}."
             )
     return out
 
@@ -105,8 +113,9 @@ def _time(hours: float | None, step: float | None) -> str:
 def _draw(axes: Chart, course: pl.DataFrame, clock: Clock, shade: str) -> None:
     shares = 100.0 * course["believe"]
     axes.plot(course["step"].to_numpy(), shares.to_numpy(), color=color(shade), linewidth=2.2)
-    if (marked := course["marked"][0]) is not None:
-        axes.axvline(float(marked), color=color("muted"), linewidth=1.2, linestyle=":")
+    for name, (_, dashes) in _MARKS.items():
+        if (first := course[name][0]) is not None:
+            axes.axvline(float(first), color=color("muted"), linewidth=1.2, linestyle=dashes)
     over_steps(axes, clock, "% who call it true")
     reference(axes, 50.0)
     from_zero(axes, [*shares.to_list(), 100.0])
