@@ -9,7 +9,15 @@ from typing import NamedTuple
 import polars as pl
 
 from townsquare.analysis.belief_paths import crossing_counts
-from townsquare.analysis.beliefs import belief_change, belief_course, belief_moves, names
+from townsquare.analysis.beliefs import (
+    answers_to,
+    belief_change,
+    belief_course,
+    belief_moves,
+    names,
+    starts_and_ends,
+)
+from townsquare.analysis.clock import clock_of
 from townsquare.analysis.contract import Reads, int_sum, once_a_run, row_count, setting
 from townsquare.analysis.posts import accepted
 from townsquare.core import registry
@@ -208,6 +216,8 @@ CHECKS, _ = read_yaml(bundled_folder() / "belief_checks.yaml")
 """The checks by name, each with its limit and the meaning of its value; the first lines of the file say more."""
 EDGE = 1e-3
 """Trust this near to 0 or 1 counts as saturated."""
+SIDED, TWO_WEEKS, FEWEST_ASKED = 0.1, 14 * 24.0, 200
+"""Size of a stance above which a person has a side, hours, and people whose answers tell a regression from noise."""
 _VALUES = {"check": pl.String, "proposition": pl.Int16, "value": pl.Float64}
 
 
@@ -226,20 +236,39 @@ def rule_health(run: Reads) -> pl.DataFrame:
         moves.group_by("proposition").agg(pl.col("gain_per_person").max().alias("value")).select(_named("gain")),
         _overshoot_share(moves),
         _flips(run, change),
-        change.rename({"spread_kept": "value"}).select(_named("collapse")),
+        change.rename({"spread_kept": "value"}).select(_named("spread")),
+        *_as_in_panels(run),
         last.rename({"share_at_bounds": "value"}).select(_named("at_bounds")),
         _trust(run),
         _frozen(run, moves),
     ]
     known = pl.concat(values, how="vertical_relaxed").with_columns(pl.col("value").cast(pl.Float64).fill_nan(None))
-    rows = [(at, name, float(check["limit"]), check["meaning"]) for at, (name, check) in enumerate(CHECKS.items())]
-    checks = pl.DataFrame(rows, schema=["at", "check", "limit", "meaning"], orient="row")
-    check, value, limit = pl.col("check"), pl.col("value"), pl.col("limit")
-    beyond = pl.when(check == "frozen").then(value <= limit).when(check == "collapse").then(value < limit)
-    flagged = beyond.otherwise(value > limit).fill_null(False).alias("flagged")
+    rows = [
+        (at, name, check.get("least"), check.get("limit"), check["meaning"])
+        for at, (name, check) in enumerate(CHECKS.items())
+    ]
+    numbers = {"least": pl.Float64, "limit": pl.Float64}
+    checks = pl.DataFrame(rows, schema=["at", "check", *numbers, "meaning"], schema_overrides=numbers, orient="row")
+    below, above = (
+        (pl.col("value") < pl.col("least")).fill_null(False),
+        (pl.col("value") > pl.col("limit")).fill_null(False),
+    )
     named = known.join(names(run).select("proposition", "name"), on="proposition").join(checks, on="check")
-    columns = ["check", "proposition", "name", "value", "limit", flagged, "meaning"]
+    limit = pl.when(below | pl.col("limit").is_null()).then("least").otherwise("limit").alias("limit")
+    columns = ["check", "proposition", "name", "value", limit, (below | above).alias("flagged"), "meaning"]
     return named.sort("at", "proposition").select(columns)
+
+
+def _as_in_panels(run: Reads) -> Iterator[pl.DataFrame]:
+    """Return what panels say of people: who changes sides, and whether change of answers follows from their start."""
+    both = starts_and_ends(run).filter(pl.col("start").is_finite(), pl.col("end").is_finite())
+    moves, clock = collected(both).sort("proposition", "agent"), clock_of(run)
+    short = (clock.last - clock.warm_up) * (clock.hours or 0.0) <= TWO_WEEKS
+    sided = moves.filter(pl.col("start").abs() > SIDED, pl.lit(short)).group_by("proposition")
+    yield sided.agg((pl.col("start") * pl.col("end") < 0).mean().alias("value")).select(_named("sides"))
+    answers = answers_to(run, moves).filter(pl.len().over("proposition") >= FEWEST_ASKED)
+    r = pl.corr("start", pl.col("end") - pl.col("start"))
+    yield answers.group_by("proposition").agg((r**2).alias("value")).select(_named("reversion"))
 
 
 def _named(check: str) -> list[pl.Expr]:

@@ -133,8 +133,8 @@ class ClaimBelief:
         out = [
             f"{opening} was shown the claim “{printable(self.text)}”, {truth}, in {times}, first in {first.when} by "
             f"{printable(first.by)}.",
-            f"The chance that {who} would have called it true was {share(last.start)} before, and {share(last.judged)} "
-            f"at the last showing, in {last.when}.",
+            f"The chance that {who} would have called it true was {share(last.start)} before the first showing and "
+            f"{share(last.judged)} at the last one, in {last.when}.",
         ]
         if turned is None:
             out.append(f"{opening} believed it at {'every' if last.judged > 0 else 'no'} showing.")
