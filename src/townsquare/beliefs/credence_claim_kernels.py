@@ -39,10 +39,10 @@ class Claims(NamedTuple):
     ``prior`` log odds at the first meeting; ``source`` log odds of who passed it on, ``witnesses`` how often it was
     read. Memory in a fast and a slow part: ``verdict_fast`` and ``verdict_slow`` of verdicts, as shares of a verdict
     that is heeded, negative for false; ``note_fast`` and ``note_slow`` of notes, likewise; ``read_fast`` and
-    ``read_slow`` of readings. ``met``: hours on the run's clock. ``judged``: log odds at the last showing, with what
-    stands beside the claim; ``judged_verdict`` and ``judged_note`` its parts of verdicts and notes, there or
-    remembered. ``left``: what is left of the terms by which the claim moved the attitude toward each proposition, and
-    ``gate`` how far it was believed when it did, in [0, 1].
+    ``read_slow`` of readings. ``met``: hours on the run's clock. ``judged``: log odds at the showings of the last
+    step, with what stood beside the claim, and ``judged_verdict`` and ``judged_note`` its parts of verdicts and
+    notes, there or remembered; 0 without a showing. ``left``: what is left of the terms by which the claim moved the
+    attitude toward each proposition, and ``gate`` how far it was believed when it did, in [0, 1].
     """
 
     prior: Float
@@ -62,6 +62,7 @@ class Claims(NamedTuple):
     left: Float
 
 
+_OF_STEP = ("judged", "judged_verdict", "judged_note")
 SUMS = 10
 """Columns of ``sums``, in which what rows say of a claim adds up."""
 
@@ -91,8 +92,8 @@ def met_claims(
     known = np.flatnonzero(was >= 0)
     parts = {name: np.zeros((was.shape[0], *pairs[name].value.shape[1:])) for name in Claims._fields}
     parts["met"] -= 1.0
-    for name, part in parts.items() if old.key.size else ():
-        part[known] = pairs[name].value[was[known]] if alone else pairs[name].value  # old pairs keep their order
+    for name in (name for name in parts if old.key.size and name not in _OF_STEP):
+        parts[name][known] = pairs[name].value[was[known]] if alone else pairs[name].value  # old pairs keep their order
     of_row = np.full(is_claim.shape[0], -1, np.int64)
     of_row[is_claim] = slot
     return block.indptr, block.key, Claims(**parts), read_only(of_row, "i8")
