@@ -17,13 +17,13 @@ JSON_EVERY = 1.0
 
 
 class ProgressDisplay:
-    """Shows progress up to ``total``. Use as a context; call :meth:`at` as often as you like.
+    """Shows progress up to ``total``, or without an end where it is None.
 
-    ``mode`` is ``"bar"``, ``"lines"``, ``"json"`` or ``"none"``; see :func:`mode`. ``what`` names the counted
-    unit.
+    Use as a context; call :meth:`at` as often as you like. ``mode`` is ``"bar"``, ``"lines"``, ``"json"`` or
+    ``"none"``; see :func:`mode`. ``what`` names the counted unit.
     """
 
-    def __init__(self, total: int, mode: str, title: str, what: str = "step") -> None:
+    def __init__(self, total: int | None, mode: str, title: str, what: str = "step") -> None:
         self.total, self.mode, self.title, self.what = total, mode, title, what
         self._began = time.monotonic()
         self._last = self._began
@@ -65,18 +65,19 @@ class ProgressDisplay:
             self._bar.update(self._task, completed=step, rate=f"{rate:.3g} {self.what}s/s {note}".strip())
             return
         every = {"json": JSON_EVERY, "lines": LINE_EVERY}.get(self.mode)
-        is_end = last or step >= self.total
+        is_end = last or (self.total is not None and step >= self.total)
         is_new_end = is_end and not self._ended
         if every is None or (now - self._last < every and not is_new_end):
             return
         self._last, self._ended = now, is_end
-        left = (self.total - step) / rate if rate else None
+        left = (self.total - step) / rate if rate and self.total is not None else None
         if self.mode == "json":
             facts = {"event": "progress", self.what: step, f"{self.what}s": self.total, "rate": rate}
             show_json(facts | {"seconds_left": left} | ({"note": note} if note else {}))
         else:
             eta = f", {left:.0f} s left" if left is not None else ""
-            line = f"{self.title}: {self.what} {step} of {self.total}, {rate:.3g} {self.what}s/s{eta} {note}"
+            of = f" of {self.total}" if self.total is not None else ""
+            line = f"{self.title}: {self.what} {step}{of}, {rate:.3g} {self.what}s/s{eta} {note}"
             print(line.rstrip(), file=sys.stderr, flush=True)
 
 

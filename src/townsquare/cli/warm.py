@@ -14,20 +14,18 @@ from concurrent.futures import ThreadPoolExecutor, wait
 from townsquare.cli.progress import ProgressDisplay, mode
 
 POLLED_EVERY = 0.5  # seconds
-FIRST_RUN = 59
-"""Kernels of the first run."""
 
 
-def show_compiling(work: Callable[[], None], expected: int = 0) -> int:
+def show_compiling(work: Callable[[], None], *, every: bool = False) -> int:
     """Do work, show how many kernels are compiled meanwhile, and return that number.
 
-    ``expected`` is how many there will be; by default, all kernels of the modules that are loaded.
+    How many there will be is known where it is ``every`` kernel of the modules that are loaded.
     """
     from townsquare.simulation.warm import counted
 
     display = mode(quiet=False, as_json=False)
     with counted() as count, ThreadPoolExecutor(1) as pool:
-        with ProgressDisplay(expected or count.total, display, "compiling kernels", "kernel") as progress:
+        with ProgressDisplay(count.total if every else None, display, "compiling kernels", "kernel") as progress:
             working = pool.submit(work)
             while not wait([working], POLLED_EVERY).done:
                 progress.at(count.compiled)
@@ -48,9 +46,9 @@ def main(arguments: Sequence[str]) -> None:
 
     if "--all" in arguments:
         load()
-        compiled = show_compiling(warm)
+        compiled = show_compiling(warm, every=True)
     else:
-        compiled = show_compiling(warm_first_run, FIRST_RUN)
+        compiled = show_compiling(warm_first_run)
     print(f"kernels are ready: {compiled} compiled now, in {time.monotonic() - began:.0f} s")
 
 

@@ -21,6 +21,18 @@ def look_up(values: Array, index: Array, out: Array) -> None:
         out[x] = values[index[x]]
 
 
+@nb.njit(nogil=True, cache=True)
+def first_uses(code: Array, n_codes: int) -> Array:
+    """Return the codes that are used, in the order of their first use."""
+    used, order, n = np.zeros(n_codes, np.bool_), np.empty(n_codes, np.int64), 0
+    for x in range(code.shape[0]):
+        if not used[code[x]]:
+            used[code[x]] = True
+            order[n] = code[x]
+            n += 1
+    return order[:n]
+
+
 class LazyRows(Mapping[str, Array]):
     """Columns of n rows by name, (n,) each, read-only; a column that is not stored as one array is made when read."""
 

@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from townsquare.core import schema
 from townsquare.core.array_types import Array
-from townsquare.core.coded_rows import CodedRows, LazyRows, look_up
+from townsquare.core.coded_rows import CodedRows, LazyRows, first_uses, look_up
 from townsquare.core.draws import U64, mix
 
 _BLOCK = 1 << 16  # rows that are numbered at a time: they stay in the cache
@@ -34,18 +34,6 @@ def _number(rows: Array, distinct: Array, n: int, table: Array, out: Array) -> i
             n += 1
         out[x] = table[at]
     return n
-
-
-@nb.njit(nogil=True, cache=True)
-def _first_uses(code: Array, n_codes: int) -> Array:
-    """Return the codes that are used, in the order of their first use."""
-    used, order, n = np.zeros(n_codes, np.bool_), np.empty(n_codes, np.int64), 0
-    for x in range(code.shape[0]):
-        if not used[code[x]]:
-            used[code[x]] = True
-            order[n] = code[x]
-            n += 1
-    return order[:n]
 
 
 class _Distinct:
@@ -102,7 +90,7 @@ class Combinations:
         if isinstance(rows, CodedRows) and self._coded:
             shared = {column.name: rows.per_root[column.name] for column in columns}
             n_codes = len(shared[columns[0].name])
-            order = _first_uses(rows.index, n_codes)
+            order = first_uses(rows.index, n_codes)
             number = np.zeros(n_codes, np.int32)
             used = {name: values[order] for name, values in shared.items()}
             number[order] = self._distinct.number(self._words(used))

@@ -11,13 +11,11 @@ from pathlib import Path
 
 import pytest
 
-from townsquare.cli.warm import FIRST_RUN
-
 COMPILE_ONE = """
 import numpy as np
 from townsquare.cli.warm import show_compiling
 from townsquare.simulation.world_kernels import offsets
-show_compiling(lambda: offsets(np.array([0, 1, 1]), 0, 2))
+show_compiling(lambda: offsets(np.array([0, 1, 1]), 0, 2), every=True)
 """
 
 
@@ -79,7 +77,6 @@ def test_row_18_the_command_compiles_what_the_first_run_needs_and_says_so(tmp_pa
 
     printed = ran("-m", "townsquare.cli.warm")
     assert "\r" not in printed
-    counts = re.findall(rf"^compiling kernels: kernel (\d+) of {FIRST_RUN}, ", printed, re.MULTILINE)
-    assert abs(int(counts[-1]) - FIRST_RUN) <= 3, "set FIRST_RUN to what is compiled now"
-    assert "kernels are ready: " in printed
+    counts = re.findall(r"^compiling kernels: kernel (\d+), ", printed, re.MULTILINE)
+    assert f"kernels are ready: {counts[-1]} compiled now" in printed
     assert re.search(r"^compiled [01]$", ran("-c", THE_FIRST_RUN, str(tmp_path / "run")), re.MULTILINE)

@@ -17,7 +17,7 @@ import numpy as np
 import numpy.typing as npt
 
 from townsquare.core import schema
-from townsquare.core.coded_rows import CodedRows
+from townsquare.core.coded_rows import CodedRows, first_uses, look_up
 from townsquare.core.draws import StageDraws
 from townsquare.core.enums import Slot
 from townsquare.core.pairs import rows_between, spans
@@ -73,8 +73,12 @@ def build(world: World, ranker: ChosenRanker, options: FeedOptions, draw: StageD
     n = int(indptr[-1])
     columns = {name: column[:n] for name, column in rows._asdict().items()}
     code = columns.pop("code")
+    shown = np.sort(first_uses(code, roots.row.size + roots.labeled))
+    index = np.empty(roots.row.size + roots.labeled, np.int32)
+    index[shown] = np.arange(shown.size)
+    look_up(index, code, code)
     columns["step"] = np.broadcast_to(np.int32(world.step + 1), n)
-    return Feed(agents, indptr, CodedRows(columns, code, per_root(world, roots, options)))
+    return Feed(agents, indptr, CodedRows(columns, code, per_root(world, roots, options, shown)))
 
 
 def readers_of(world: World, number: int, first: int, options: FeedOptions) -> Readers:

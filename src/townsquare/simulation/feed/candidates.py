@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from townsquare.core.array_types import Array, read_only
 from townsquare.core.draws import StageDraws
-from townsquare.core.enums import NoteStatus, PostKind, PostStatus
+from townsquare.core.enums import NoteStatus, PostKind, PostStatus, Verdict
 from townsquare.core.schema import NONE
 from townsquare.simulation.feed.options import FeedOptions, label_weight
 from townsquare.simulation.feed.rankers.contract import ChosenRanker, Retrieved
@@ -273,19 +273,13 @@ def _notes(world: World, roots: Roots, draw: np.uint64, offers: bool) -> Notes:
     return Notes(note, by_root, draw)
 
 
-def per_root(world: World, roots: Roots, options: FeedOptions) -> dict[str, Array]:
-    """Return columns of exposures that are functions of the root, and of whether labels are shown with it.
-
-    (k,) each; or (2k,), the first k without labels, where some agents are shown labels and others are not.
-    """
-    posts, row = world.posts, roots.row
+def per_root(world: World, roots: Roots, options: FeedOptions, code: Array) -> dict[str, Array]:
+    """Return columns of exposures that are functions of ``code`` (k,): of a root, and of whether labels are shown."""
+    posts, labeled = world.posts, (code >= roots.labeled) & options.labels.any()
+    row = roots.row[np.where(labeled, code - roots.labeled, code)]
     is_comment = posts["kind"][row] == PostKind.COMMENT
     columns = {"root": row, "under": np.where(is_comment, posts["parent"][row], np.int32(NONE))}
     columns |= {name: posts[name][row] for name in _COUNTS}
-    note, verdict = posts["note"][row], posts["verdict"][row]
-    labeled = {"verdict": verdict, "note": note, "weight": label_weight(verdict, note, options.weights)}
-    plain = {"verdict": np.zeros_like(verdict), "note": np.full_like(note, NONE), "weight": np.ones(row.size)}
-    if options.labels_differ:
-        twice = {name: np.concatenate([column, column]) for name, column in columns.items()}
-        return twice | {name: np.concatenate([plain[name], labeled[name]]) for name in plain}
-    return columns | (labeled if options.labels.any() else plain)
+    verdict = np.where(labeled, posts["verdict"][row], np.uint8(Verdict.NONE))
+    note = np.where(labeled, posts["note"][row], np.int32(NONE))
+    return columns | {"verdict": verdict, "note": note, "weight": label_weight(verdict, note, options.weights)}

@@ -17,10 +17,21 @@ from townsquare.core.enums import Verdict
 from townsquare.settings.config import Feed as FeedSettings
 from townsquare.simulation.feed.candidates import FeedInputs
 from townsquare.simulation.feed.options import FeedOptions
-from townsquare.simulation.feed.rank_kernels import FEED_ROW, Given, Ranked, Readers, Scored, choose, collect, rank
+from townsquare.simulation.feed.rank_kernels import (
+    FEED_ROW,
+    Given,
+    Ranked,
+    Readers,
+    Scored,
+    choose,
+    collect,
+    count_room,
+    lay_out,
+    rank,
+)
 from townsquare.simulation.feed.rankers.contract import ChosenRanker, ReaderCandidates, ReaderRanker
 from townsquare.simulation.feed.ranking_view import RankingView
-from townsquare.simulation.feed.session_kernels import Limits, Sessions, add_error, compose, find_fresh
+from townsquare.simulation.feed.session_kernels import Limits, Sessions, add_error, compose, keep_fresh
 
 PART = 8192
 """Readers whose candidates are held at a time: some hundred thousand rows."""
@@ -58,7 +69,7 @@ def rank_for_readers(
     for lo in range(0, readers.agents.size, PART):
         part = slice(lo, lo + PART)
         some = readers._replace(agents=readers.agents[part], others=readers.others[part], labels=readers.labels[part])
-        rows, candidates = fresh(view, some, options, gather(view, inputs, some, first + lo))
+        rows, candidates = gather(view, inputs, some, options, first + lo)
         score = ranker.scores_of(view, read_only(some.agents), candidates, inputs.score)
         if isinstance(ranker.member, ReaderRanker):  # scores of posts are reduced already
             score = score - view.posts["downrank"][candidates.root]
@@ -79,22 +90,6 @@ def depths(agents: Int32, mean: float, draw: StageDraws) -> Int64:
     return np.asarray(1 + np.floor(np.log(u) / np.log1p(-1 / mean)) if mean > 1 else np.ones(u.size), np.int64)
 
 
-def fresh(view: RankingView, readers: Readers, options: FeedOptions, gathered: Gathered) -> Gathered:
-    """Leave out candidates that are too old, and with ``feed.repeat: false`` those that the reader has seen."""
-    settings, (rows, of) = options.settings, gathered
-    if settings.repeat and settings.window_hours is None:
-        return gathered
-    window = settings.window_hours
-    limits = Limits(
-        options.oldest(view.step, window), options.oldest(view.step, window and 2 * window), settings.repeat
-    )
-    keep = np.empty(rows.size, np.bool_)
-    find_fresh(readers, of.indptr, of.post, of.root, of.followed, view.posts["step"], limits, keep)
-    indptr = np.r_[0, np.cumsum(keep)][of.indptr]
-    columns = (of.reader[keep], of.post[keep], of.root[keep], of.author[keep], of.followed[keep])
-    return Gathered(rows[keep], ReaderCandidates(*map(read_only, (indptr, *columns))))
-
-
 def _as_shown(
     view: RankingView, candidates: ReaderCandidates, settings: FeedSettings, draw: StageDraws, score: Float
 ) -> Float:
@@ -108,29 +103,33 @@ def _as_shown(
     return score
 
 
-def gather(view: RankingView, inputs: FeedInputs, readers: Readers, first: int = 0) -> Gathered:
+def gather(view: RankingView, inputs: FeedInputs, readers: Readers, options: FeedOptions, first: int) -> Gathered:
     """Gather what could be in the feeds of ``readers``: rows of followed accounts, then roots of others.
 
     From the shared pool come as many roots with the smallest draws as could be shown. What was retrieved is all there,
-    but for roots of the reader and of followed accounts. ``first`` is the position of the first reader among the
+    but for roots of the reader and of followed accounts. Left out are candidates that are too old, and with
+    ``feed.repeat: false`` those that the reader has seen. ``first`` is the position of the first reader among the
     agents of the step.
     """
-    followed, agents = inputs.candidates, readers.agents
+    followed, agents, settings = inputs.candidates, readers.agents, options.settings
     given = _given(view, inputs, first, agents.size)
     # A root from a followed account may come from the pool too, and is then left out there: gather so many more.
-    more = np.where(readers.others > 0, readers.others + followed.limit, 0)
-    size = np.r_[0, np.cumsum(np.diff(followed.ptr)[readers.followed])]
-    local = agents - readers.first
-    room = size[readers.follow_ptr[local + 1]] - size[readers.follow_ptr[local]] + more + np.diff(given.ptr)
-    ptr = _offsets(room)
-    rows, counts = np.empty(int(ptr[-1]), FEED_ROW), np.empty(agents.size, np.int64)
-    collect(followed, inputs.pool, given, readers._replace(others=more), ptr, rows, counts)
-    rows = rows[np.arange(rows.size) < np.repeat(ptr[:-1] + counts, room)]
-    columns = (
-        _offsets(counts), np.repeat(agents, counts), rows["post"].copy(), inputs.roots.row[rows["root"]],
-        rows["author"].copy(), rows["slot"] == 0,
-    )  # fmt: skip
-    return Gathered(rows, ReaderCandidates(*map(read_only, columns)))
+    wide = readers._replace(others=np.where(readers.others > 0, readers.others + followed.limit, 0))
+    ptr, indptr = (np.zeros(agents.size + 1, np.int64) for _ in range(2))
+    count_room(followed.ptr, given.ptr, wide, ptr)
+    np.cumsum(ptr, out=ptr)
+    collected, counts = np.empty(int(ptr[-1]), FEED_ROW), np.empty(agents.size, np.int64)
+    collect(followed, inputs.pool, given, wide, ptr, collected, counts)
+    if not settings.repeat or settings.window_hours is not None:
+        window = settings.window_hours
+        row, root = options.oldest(view.step, window), options.oldest(view.step, window and 2 * window)
+        limits = Limits(row, root, settings.repeat)
+        keep_fresh(readers, ptr, inputs.roots.row, view.posts["step"], limits, collected, counts)
+    np.cumsum(counts, out=indptr[1:])
+    m = int(indptr[-1])
+    rows, columns = np.empty(m, FEED_ROW), tuple(np.empty(m, np.int32) for _ in range(4))
+    lay_out(agents, ptr, collected, indptr, inputs.roots.row, rows, columns)
+    return Gathered(rows, ReaderCandidates(*map(read_only, (indptr, *columns, rows["slot"] == 0))))
 
 
 def _given(view: RankingView, inputs: FeedInputs, first: int, n: int) -> Given:
@@ -148,7 +147,3 @@ def _given(view: RankingView, inputs: FeedInputs, first: int, n: int) -> Given:
 def _empty(inputs: FeedInputs, readers: Readers) -> Ranked:
     shape = readers.agents.size, inputs.candidates.limit + int(readers.others.max(initial=0))
     return Ranked(np.empty(shape, FEED_ROW), np.empty(shape[0], np.int64))
-
-
-def _offsets(counts: Array) -> Int64:
-    return np.asarray(np.r_[0, np.cumsum(counts)], np.int64)

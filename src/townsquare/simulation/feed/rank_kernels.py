@@ -348,6 +348,33 @@ def collect(
         _collect_chunk(lo, hi, candidates, pool, given, readers, ptr, rows, counts)
 
 
+@nb.njit(parallel=True, cache=True)
+def count_room(ptr: Array, given_ptr: Array, readers: Readers, out: Array) -> None:
+    """Count the candidates that each reader can have at most, into ``out[i + 1]``: as :func:`collect` finds them."""
+    for i in nb.prange(readers.agents.shape[0]):
+        local = readers.agents[i] - readers.first
+        n = readers.others[i] + given_ptr[i + 1] - given_ptr[i]
+        for j in range(readers.follow_ptr[local], readers.follow_ptr[local + 1]):
+            n += ptr[readers.followed[j] + 1] - ptr[readers.followed[j]]
+        out[i + 1] = n
+
+
+@nb.njit(parallel=True, cache=True)
+def lay_out(
+    agents: Array, ptr: Array, collected: Array, indptr: Array, root_row: Array, rows: Array, columns: tuple[Array, ...]
+) -> None:
+    """Write what each reader has in ``collected`` into ``rows``, and reader, post, root and author as columns.
+
+    Candidates of the reader at position ``i`` stand there from ``ptr[i]`` on, and go to ``indptr[i]`` and after.
+    """
+    reader, post, root, author = columns
+    for i in nb.prange(agents.shape[0]):
+        for at in range(indptr[i], indptr[i + 1]):
+            row = collected[ptr[i] + at - indptr[i]]
+            rows[at] = row
+            reader[at], post[at], root[at], author[at] = agents[i], row.post, root_row[row.root], row.author
+
+
 class Scored(NamedTuple):
     """Candidates with scores: those of the reader at position ``i`` are ``rows[ptr[i] : ptr[i + 1]]``.
 

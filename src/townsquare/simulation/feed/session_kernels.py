@@ -26,30 +26,26 @@ class Limits(NamedTuple):
 
 
 @nb.njit(parallel=True, cache=True)
-def find_fresh(
-    readers: Readers,
-    ptr: Array,
-    post: Array,
-    root: Array,
-    followed: Array,
-    post_step: Array,
-    limits: Limits,
-    out: Array,
+def keep_fresh(
+    readers: Readers, ptr: Array, root_row: Array, post_step: Array, limits: Limits, rows: Array, counts: Array
 ) -> None:
-    """Find the candidates that may be shown, into ``out`` (m,) bool.
+    """Keep the candidates that may be shown, those of each reader still from ``ptr[i]`` on, and count them.
 
-    Candidates of the reader at position ``i`` are ``ptr[i] : ptr[i + 1]``; ``post`` and ``root`` (m,) are rows of
-    posts, ``post_step`` their steps; ``followed`` (m,) bool as in
-    :class:`townsquare.simulation.feed.rankers.contract.ReaderCandidates`.
+    ``rows`` and ``counts`` are as :func:`townsquare.simulation.feed.rank_kernels.collect` gives them, ``root_row`` are
+    the rows of posts of the roots, ``post_step`` the steps of posts.
     """
     for i in nb.prange(readers.agents.shape[0]):
-        local = readers.agents[i] - readers.first
+        local, at = readers.agents[i] - readers.first, ptr[i]
         first, last = readers.seen_ptr[local], readers.seen_ptr[local + 1]
-        for e in range(ptr[i], ptr[i + 1]):
-            in_time = post_step[root[e]] >= limits.oldest_root
-            if followed[e]:  # a root from another account was found by a row that is in time
-                in_time &= post_step[post[e]] >= limits.oldest_row
-            out[e] = in_time and (limits.repeat or not has(readers.seen, first, last, root[e]))
+        for e in range(ptr[i], ptr[i] + counts[i]):
+            root = root_row[rows[e].root]
+            in_time = post_step[root] >= limits.oldest_root
+            if rows[e].slot == 0:  # a root from another account was found by a row that is in time
+                in_time &= post_step[rows[e].post] >= limits.oldest_row
+            if in_time and (limits.repeat or not has(readers.seen, first, last, root)):
+                rows[at] = rows[e]
+                at += 1
+        counts[i] = at - ptr[i]
 
 
 @nb.njit(parallel=True, cache=True)
