@@ -1,5 +1,9 @@
 """The viewer over a run of AGENTS: ``viewer.py AGENTS`` prints its figures as one line of JSON.
 
+``viewer.py FOLDER`` prints how long a recorded run takes to open: seconds from the address until each part of the
+overview stands, and when each request began and ended. It opens a copy without the files that the viewer writes, first
+in a new viewer, then again there, then in another new viewer.
+
 First paint is Chromium's own first contentful paint of the overview; first chart is when the stances of that run are
 drawn, the run being opened for the first time and again; a slider step is from the change of the slider until the new
 picture stands, of the distribution in the overview and of all agents in the network. The overlay is of a comparison of
@@ -11,7 +15,9 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import statistics
+import subprocess
 import sys
 import tempfile
 import time
@@ -57,6 +63,21 @@ ACT = """async ([kind, value]) => {
   }
   await new Promise((done) => requestAnimationFrame(() => setTimeout(done)));
   return performance.now() - start;
+}"""
+# Seconds from the address: milliseconds in the page, since it began to load.
+OPENED = """async () => {
+  const parts = ["facts", "trajectories", "distribution", "engagement", "events", "participation"];
+  const at = {};
+  while (parts.some((part) => !(part in at))) {
+    for (const part of parts) {
+      const shown = document.querySelector(`[data-testid=${part}]`);
+      if (shown && (part === "facts" || shown.dataset.ready)) at[part] ??= performance.now();
+    }
+    await new Promise((done) => setTimeout(done, 5));
+  }
+  const asked = performance.getEntriesByType("resource").filter((one) => one.name.includes("/api/"));
+  for (const one of asked) at[new URL(one.name).pathname] = [one.startTime, one.responseEnd];
+  return at;
 }"""
 ARMS = ["none", "community", "third_party", "hybrid"]
 COMPARISONS, SEEDS, COURSE = 5, 10, 60
@@ -129,8 +150,41 @@ def compared(browser: Any) -> dict[str, float]:
     return {"overlay_first": first, "overlay": statistics.median(again), "sort": sort, "filter": filter_}
 
 
+def openings(browser: Any, folder: str) -> list[dict[str, Any]]:
+    """Seconds to each part of the overview of the run in a folder, twice in a new viewer."""
+    command = [sys.executable, "-m", "townsquare", "view", folder, "--no-browser", "--no-token", "--port", "0"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as viewer:
+        try:
+            assert viewer.stdout is not None
+            url = next(word for line in viewer.stdout for word in line.split() if word.startswith("http://"))
+            return [opening(browser, url) for _ in range(2)]
+        finally:
+            viewer.terminate()
+
+
+def opening(browser: Any, url: str) -> dict[str, Any]:
+    """Seconds to each part of an overview that is opened, as the page takes them."""
+    page = browser.new_page(viewport={"width": 1280, "height": 900})
+    page.goto(url, wait_until="commit")
+    at = page.evaluate(OPENED)
+    page.close()
+    return {
+        part: [round(one / 1000, 2) for one in (when if isinstance(when, list) else [when])]
+        for part, when in at.items()
+    }
+
+
 def main() -> None:
     """Record, open, slide, and print."""
+    if not sys.argv[1].isdigit():
+        with tempfile.TemporaryDirectory() as folder, sync_playwright() as started:
+            run = shutil.copytree(sys.argv[1], Path(folder) / "run", ignore=shutil.ignore_patterns("view-*"))
+            browser = started.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
+            opening_times = [*openings(browser, str(run)), openings(browser, str(run))[0]]
+            browser.close()
+        for name, figures in zip(("first", "again", "in a new viewer"), opening_times, strict=True):
+            print(json.dumps({"opened": name, **figures, "load": os.getloadavg()[0]}))
+        return
     agents = int(sys.argv[1])
     with tempfile.TemporaryDirectory() as folder, sync_playwright() as started:
         ts.simulate(ts.resolve_for("health-rumor@1", agents=agents, steps=STEPS, seed=1), Path(folder) / "run")

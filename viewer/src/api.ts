@@ -267,16 +267,17 @@ export interface Course {
   q50: number[];
   q75: number[];
   q95: number[];
-  polarization: (number | null)[];
-  confidence: number[];
 }
 
 export interface Beliefs {
   bins_per_step: number;
   course: Course;
-  lines: { proposition: number[]; agent: number[]; step: number[]; stance: number[] };
   bins: { step: number[]; proposition: number[]; bin: number[]; agents: number[] };
-  change: { name: string; agents: number; shift: number; absolute_shift: number; spread_kept: number | null; changed_side: number }[];
+  change: { proposition: number; shift: number; spread_kept: number | null; changed_side: number }[];
+}
+
+export interface Lines {
+  lines: { proposition: number[]; agent: number[]; step: number[]; stance: number[] };
 }
 
 export interface Activity {

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import polars as pl
 
-from townsquare.analysis.beliefs import moves_of, starts_and_ends
+from townsquare.analysis.beliefs import moves_by, starts_and_ends, with_accuracy
 from townsquare.analysis.contract import Reads
 from townsquare.analysis.groups import GROUPS, number_bands, persons
 from townsquare.analysis.posts import CARRIED_LABEL, roots
-from townsquare.core.frames import ORDERED, collected
+from townsquare.core.frames import collected
 
 BANDS_OF_EXPOSURE = 3
 
@@ -55,6 +55,6 @@ def belief_change_by(run: Reads, groups: pl.DataFrame) -> pl.DataFrame:
         :func:`~townsquare.analysis.beliefs.belief_change`.
     """
     by = ["proposition", "name", "grouping", "group"]
-    moves = starts_and_ends(run).join(groups.lazy(), on="agent").group_by(by).agg(moves_of())
+    moves = moves_by(starts_and_ends(run).join(groups.lazy(), on="agent"), "proposition", "grouping", "group")
     first_number = pl.col("group").str.extract(r"^([\d,]+)").str.replace_all(",", "").cast(pl.Int64, strict=False)
-    return moves.pipe(collected, ORDERED).sort(*by[:-1], first_number, "group")
+    return with_accuracy(run, moves).sort(*by[:-1], first_number, "group")

@@ -6,13 +6,11 @@ another falls: two camps that draw together while each grows more uniform lose d
 
 from __future__ import annotations
 
-import math
-
 import polars as pl
 
-from townsquare.analysis.beliefs import BINS, belief_course, counts_by_bin, person_beliefs, true_sides
+from townsquare.analysis.beliefs import distributions, names, person_beliefs, true_sides
 from townsquare.analysis.contract import Reads, row_count
-from townsquare.analysis.polarization import mean_distance
+from townsquare.analysis.polarization import entropy, mean_distance
 from townsquare.core.frames import ORDERED, collected
 
 HALF = 0.5
@@ -32,31 +30,10 @@ def polarization_course(run: Reads) -> pl.DataFrame:
         those against, 0 to 2; NaN where one camp is empty); ``camp_balance`` (persons of the smaller camp over those
         of the larger, 0 to 1; NaN without camps); ``entropy`` (of 20 equal bins, 0: all in one, 1: evenly spread).
     """
-    stance = pl.col("stance")
-    beliefs = person_beliefs(run).select("step", "proposition", "stance")
-    camps = beliefs.group_by("step", "proposition").agg(
-        mean_distance(stance).clip(0.0, None).alias("mean_distance"),
-        stance.abs().mean().alias("extremity"),
-        (stance.filter(stance > 0).mean() - stance.filter(stance < 0).mean()).alias("camp_gap"),
-        (stance > 0).sum().alias("plus"),
-        (stance < 0).sum().alias("minus"),
-    )
-    p = pl.col("agents").sort_by("bin") / pl.col("agents").sum()  # a sum depends on its order, in the last digit
-    entropy = (
-        counts_by_bin(beliefs)
-        .group_by("step", "proposition")
-        .agg((-(p * p.log()).sum() / math.log(BINS)).alias("entropy"))
-    )
-    smaller, larger = pl.min_horizontal("plus", "minus"), pl.max_horizontal("plus", "minus")
-    balance = pl.when(larger > 0).then(smaller / larger).otherwise(float("nan")).alias("camp_balance")
-    course = belief_course(run).select("step", "proposition", "name", "sd", "polarization", "bimodality")
-    joined = course.lazy().join(camps, on=["step", "proposition"])
-    joined = joined.join(entropy, on=["step", "proposition"], how="left")
-    gap = pl.col("camp_gap").fill_null(float("nan"))
-    bounded = pl.col("entropy").fill_null(float("nan")).clip(0.0, 1.0)
+    measures = distributions(run).join(names(run).drop("text"), on="proposition", maintain_order="left")
+    spread = pl.Series("entropy", [entropy(counts.to_numpy()) for counts in measures["bins"]], pl.Float64)
     order = ["sd", "mean_distance", "polarization", "bimodality", "extremity", "camp_gap", "camp_balance", "entropy"]
-    measures = joined.with_columns(balance, gap, bounded).select("step", "proposition", "name", *order)
-    return measures.pipe(collected, ORDERED).sort("step", "proposition")
+    return measures.with_columns(spread).select("step", "proposition", "name", *order)
 
 
 def convergence(run: Reads) -> pl.DataFrame:
@@ -74,13 +51,15 @@ def convergence(run: Reads) -> pl.DataFrame:
     first = person_beliefs(run).filter(pl.col("step") == 0).select("agent", "proposition")
     stances = person_beliefs(run).select("step", "agent", "proposition", "stance")
     beliefs = stances.join(first, on=["agent", "proposition"])
-    sd, distance = pl.col("stance").std(ddof=0), mean_distance(pl.col("stance")).clip(0.0, None)
-    course = beliefs.group_by("step", "proposition").agg(row_count("persons"), sd=sd, distance=distance)
+    stance = pl.col("stance")
+    course = beliefs.group_by("step", "proposition").agg(row_count("persons"), stance.sort(), sd=stance.std(ddof=0))
     ordered = course.sort("proposition", "step").pipe(collected, ORDERED)
+    distances = [max(mean_distance(each.to_numpy()), 0.0) for each in ordered["stance"]]
+    ordered = ordered.with_columns(distance=pl.Series(distances, dtype=pl.Float64)).drop("stance")
     starts = {name: pl.col(name).first().over("proposition") for name in ("sd", "distance")}
     left = {name: pl.when(start > 1e-12).then(pl.col(name) / start) for name, start in starts.items()}
-    names = (("sd", "kept"), ("distance", "distance_kept"))
-    shares = [left[measure].otherwise(float("nan")).alias(name) for measure, name in names]
+    both = (("sd", "kept"), ("distance", "distance_kept"))
+    shares = [left[measure].otherwise(float("nan")).alias(name) for measure, name in both]
     half = pl.col("step").filter(pl.col("kept") < HALF).min().over("proposition").alias("steps_to_half")
     columns = ["step", "proposition", "persons", "kept", "distance_kept", "steps_to_half"]
     return ordered.with_columns(shares).with_columns(half).select(columns).sort("step", "proposition")

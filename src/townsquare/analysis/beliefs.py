@@ -7,28 +7,28 @@ cannot look like a change of mind.
 
 from __future__ import annotations
 
-import math
-
 import numpy as np
 import polars as pl
 from scipy import special
 
 from townsquare.analysis.clock import clock_of
 from townsquare.analysis.contract import Reads, once_a_run, row_count, setting
-from townsquare.analysis.polarization import bimodality, pair_variance
+from townsquare.analysis.polarization import BINS, counts_by_bin, distribution
 from townsquare.core.draws import Draws, Stage
 from townsquare.core.enums import AgentKind, PostKind, Veracity
 from townsquare.core.frames import ORDERED, collected
 from townsquare.core.registry import check_known
+from townsquare.record.packed import WHOLE_EVERY
 from townsquare.settings.config import Answers
 
-BINS = 20
-"""Bins of equal width over [-1, 1], for histograms."""
 _STAYS = 0.05
 """A stance that moved by less is answered as the last time by those who repeat themselves."""
-BOUND = 1.0 - 1e-9
-"""A stance this far out counts as standing at the bounds of [-1, 1]."""
-QUANTILES = (0.05, 0.25, 0.5, 0.75, 0.95)
+_ROWS = 1_000_000
+"""Rows of beliefs that stand in memory at a time while distributions are measured."""
+_COURSE = (
+    "step proposition name agents mean sd share_for share_against share_at_bounds q05 q25 q50 q75 q95 polarization"
+    " accuracy confidence bimodality"
+)
 
 
 def person_beliefs(run: Reads) -> pl.LazyFrame:
@@ -100,41 +100,41 @@ def belief_course(run: Reads) -> pl.DataFrame:
         ``bimodality`` (0 to 1, see :mod:`~townsquare.analysis.polarization`), ``accuracy`` (mean of 1 less half the
         distance to the side of the truth, 0 to 1; NaN where it takes no side), ``confidence`` (mean, 0 to 1).
     """
-    course = (
-        person_beliefs(run)
-        .join(true_sides(run).lazy().select("proposition", "name", "side"), on="proposition")
-        .group_by("step", "proposition", "name")
-        .agg(_distribution())
-        .pipe(collected, ORDERED)
-    )
-    humps = [_humps(row) for row in course.iter_rows(named=True)]
-    measured = course.with_columns(pl.Series("bimodality", humps, dtype=pl.Float64))
-    return measured.drop("skewness", "kurtosis").sort("step", "proposition")
+    sides = true_sides(run).select("proposition", "name", "side")
+    course = distributions(run).join(sides, on="proposition", maintain_order="left")
+    accuracy = _accuracy(pl.col("mean")).alias("accuracy")  # it is linear in the stance
+    return course.with_columns(accuracy).select(_COURSE.split())
 
 
-def _distribution() -> list[pl.Expr]:
-    stance = pl.col("stance")
-    return [
-        row_count("agents"),
-        stance.mean().alias("mean"),
-        stance.std(ddof=0).alias("sd"),
-        (stance > 0).mean().alias("share_for"),
-        (stance < 0).mean().alias("share_against"),
-        (stance.abs() >= BOUND).mean().alias("share_at_bounds"),
-        *(stance.quantile(q, "linear").alias(f"q{round(100 * q):02d}") for q in QUANTILES),
-        pair_variance(stance).alias("polarization"),
-        _accuracy(stance).mean().alias("accuracy"),
-        pl.col("confidence").mean().alias("confidence"),
-        stance.skew(bias=False).alias("skewness"),
-        stance.kurtosis(bias=False).alias("kurtosis"),
-    ]
+@once_a_run
+def distributions(run: Reads) -> pl.DataFrame:
+    """Measure the stances after each step in one pass over the beliefs, which are read some steps at a time.
+
+    Returns
+    -------
+    DataFrame
+        One row per step and proposition, in this order: ``step``, ``proposition``, the measures of
+        :func:`~townsquare.analysis.polarization.distribution`, ``confidence`` (mean) and ``bins`` (a count for each).
+    """
+    beliefs = person_beliefs(run).select("step", "proposition", "stance", "confidence")
+    by_step = int(getattr(run, "counts", {}).get("beliefs", 0)) // (run.last_step + 1)
+    width = WHOLE_EVERY * max(_ROWS // (WHOLE_EVERY * max(by_step, 1)), 1)
+    parts = []
+    for first in range(0, run.last_step + 1, width):
+        rows = beliefs.filter(pl.col("step").is_between(first, first + width - 1))
+        groups = rows.group_by("step", "proposition").agg(pl.col("stance").sort(), pl.col("confidence").mean())
+        parts.append(_measured(groups.pipe(collected, ORDERED).sort("step", "proposition")))
+    return pl.concat(parts)
 
 
-def _humps(row: dict[str, float | None]) -> float:
-    skewness, kurtosis, n, sd = row["skewness"], row["kurtosis"], row["agents"], row["sd"]
-    if skewness is None or kurtosis is None or not n or not sd or sd < 1e-12:
-        return math.nan
-    return bimodality(skewness, kurtosis, int(n))
+def _measured(groups: pl.DataFrame) -> pl.DataFrame:
+    stances = [each.to_numpy() for each in groups["stance"]]
+    measures = pl.DataFrame([distribution(each) for each in stances], _MEASURES)
+    bins = pl.Series("bins", [counts_by_bin(each) for each in stances], pl.List(pl.Int64))
+    return pl.concat([groups.drop("stance"), measures], how="horizontal").with_columns(bins)
+
+
+_MEASURES = {name: pl.Int64 if name == "agents" else pl.Float64 for name in distribution(np.zeros(1))}
 
 
 @once_a_run
@@ -147,14 +147,10 @@ def stance_bins(run: Reads) -> pl.DataFrame:
         One row per step, proposition and bin that is not empty: ``step``, ``proposition``, ``bin`` (int32, 0 to
         19; a stance of 1 belongs to the last, one that is no number to none), ``agents`` (int64).
     """
-    return counts_by_bin(person_beliefs(run)).pipe(collected).sort("step", "proposition", "bin")
-
-
-def counts_by_bin(beliefs: pl.LazyFrame) -> pl.LazyFrame:
-    """Return the counts of :func:`stance_bins` from rows of beliefs."""
-    bin_of = ((pl.col("stance") + 1.0) * (BINS / 2)).floor().clip(0, BINS - 1).cast(pl.Int32).alias("bin")
-    known = beliefs.filter(pl.col("stance").is_not_nan())
-    return known.group_by("step", "proposition", bin_of).agg(row_count("agents"))
+    counts = distributions(run).select(
+        "step", "proposition", bin=pl.lit([*range(BINS)], pl.List(pl.Int32)), agents="bins"
+    )
+    return counts.explode("bin", "agents").filter(pl.col("agents") > 0)
 
 
 @once_a_run
@@ -170,8 +166,7 @@ def belief_change(run: Reads) -> pl.DataFrame:
         whose stance changed its sign); ``side``, ``accuracy_start``, ``accuracy_end``, ``accuracy_shift`` (NaN
         where the truth takes no side).
     """
-    moves = starts_and_ends(run).group_by("proposition", "name").agg(moves_of())
-    return moves.pipe(collected, ORDERED).sort("proposition")
+    return with_accuracy(run, moves_by(starts_and_ends(run), "proposition")).sort("proposition")
 
 
 def first_stances(run: Reads, since: int = 0) -> pl.LazyFrame:
@@ -179,12 +174,10 @@ def first_stances(run: Reads, since: int = 0) -> pl.LazyFrame:
 
     Also ``born``, the step in which the person joined.
     """
-    born = run.table("agents").lazy().select("agent", pl.col("born").cast(pl.Int32))
-    first = (
-        person_beliefs(run)
-        .join(born, on="agent")
-        .filter(pl.col("step") == pl.max_horizontal("born", pl.lit(min(since, run.last_step), pl.Int32)))
-    )
+    at = pl.max_horizontal(pl.col("born").cast(pl.Int32), pl.lit(min(since, run.last_step), pl.Int32))
+    born = run.table("agents").select("agent", pl.col("born").cast(pl.Int32), at.alias("at"))
+    read = person_beliefs(run).filter(pl.col("step").is_in(born["at"].unique().implode()))
+    first = read.join(born.lazy(), on="agent").filter(pl.col("step") == pl.col("at"))
     return first.select("agent", "proposition", pl.col("stance").alias("start"), "born")
 
 
@@ -205,23 +198,18 @@ def belief_moves(run: Reads, first: int = 1, last: int | None = None) -> pl.Lazy
 
 
 def starts_and_ends(run: Reads) -> pl.LazyFrame:
-    """Return stances at the start and at the end: ``agent``, ``proposition``, ``name``, ``side``, ``start``, ``end``.
+    """Return stances at the start and at the end: ``agent``, ``proposition``, ``start``, ``end``.
 
     The start is the end of the warm-up, or the step in which a person joined later.
     """
-    sides = true_sides(run).lazy().select("proposition", "name", "side")
-    return (
-        first_stances(run, clock_of(run).warm_up)
-        .join(last_stances(run), on=["agent", "proposition"])
-        .join(sides, on="proposition")
-    )
+    return first_stances(run, clock_of(run).warm_up).join(last_stances(run), on=["agent", "proposition"])
 
 
-def moves_of() -> list[pl.Expr]:
-    """Return the columns of :func:`belief_change`, of the rows of :func:`starts_and_ends`."""
+def moves_by(rows: pl.LazyFrame, *by: str) -> pl.DataFrame:
+    """Return columns ``agents`` to ``changed_side`` of :func:`belief_change`, by group of :func:`starts_and_ends`."""
     start, end = pl.col("start"), pl.col("end")
     before, after = start.std(ddof=0), end.std(ddof=0)
-    return [
+    moves = rows.group_by(by).agg(
         row_count("agents"),
         start.mean().alias("mean_start"),
         end.mean().alias("mean_end"),
@@ -231,11 +219,18 @@ def moves_of() -> list[pl.Expr]:
         after.alias("sd_end"),
         pl.when(before > 1e-12).then(after / before).otherwise(float("nan")).alias("spread_kept"),
         (start * end < 0).mean().alias("changed_side"),
-        pl.col("side").first(),
-        _accuracy(start).mean().alias("accuracy_start"),
-        _accuracy(end).mean().alias("accuracy_end"),
-        (_accuracy(end) - _accuracy(start)).mean().alias("accuracy_shift"),
-    ]
+    )
+    return moves.pipe(collected, ORDERED)
+
+
+def with_accuracy(run: Reads, moves: pl.DataFrame) -> pl.DataFrame:
+    """Return moves by group with the remaining columns of :func:`belief_change`; accuracy is linear in the stance."""
+    start, end = (_accuracy(pl.col(mean)) for mean in ("mean_start", "mean_end"))
+    accuracy = {"accuracy_start": start, "accuracy_end": end, "accuracy_shift": end - start}
+    sides = true_sides(run).select("proposition", "name", "side")
+    return sides.select("proposition", "name").join(
+        moves.join(sides.drop("name"), on="proposition").with_columns(**accuracy), on="proposition"
+    )
 
 
 def stance_lines(run: Reads, lines: int = 12) -> pl.DataFrame:
@@ -260,9 +255,10 @@ def stance_lines(run: Reads, lines: int = 12) -> pl.DataFrame:
         chosen.append(ordered[places.tolist()].select("agent", "proposition"))
     if not chosen:
         return first.select("proposition", "agent", pl.lit(0).alias("step"), "stance")
-    beliefs = person_beliefs(run).select("proposition", "agent", "step", "stance")
-    courses = beliefs.join(pl.concat(chosen).lazy(), on=["agent", "proposition"])
-    return courses.pipe(collected).sort("proposition", "agent", "step")
+    pairs = pl.concat(chosen)
+    beliefs = run.lazy("beliefs").select("proposition", "agent", "step", "stance")
+    courses = beliefs.filter(pl.col("agent").is_in(pairs["agent"].unique().implode())).pipe(collected)
+    return courses.join(pairs, on=["agent", "proposition"]).sort("proposition", "agent", "step")
 
 
 def answers_to(run: Reads, stances: pl.DataFrame) -> pl.DataFrame:

@@ -13,45 +13,97 @@ collapsed to an eighth of their spread, since the gain in fellowship outweighed 
 
 from __future__ import annotations
 
-import polars as pl
+import math
+
+import numpy as np
+
+from townsquare.core.array_types import Float, Int64
+
+BINS = 20
+"""Bins of equal width over [-1, 1], for histograms."""
+BOUND = 1.0 - 1e-9
+"""A stance this far out counts as standing at the bounds of [-1, 1]."""
+QUANTILES = (0.05, 0.25, 0.5, 0.75, 0.95)
 
 
-def mean_distance(stance: pl.Expr) -> pl.Expr:
+def distribution(stances: Float) -> dict[str, float]:
+    """Return what is measured of sorted stances, at least one; ``belief_course`` and ``polarization_course`` define it.
+
+    >>> camps = distribution(np.array([-1.0, -1.0, 1.0, 1.0]))
+    >>> camps["sd"], camps["polarization"], camps["camp_balance"]
+    (1.0, 1.0, 1.0)
+    """
+    n, mean, size = stances.size, float(stances.mean()), np.abs(stances)
+    away = stances - mean
+    squared = away * away
+    variance, distance = float(squared.mean()), mean_distance(stances)
+    minus, from_plus = (int(np.searchsorted(stances, 0.0, side)) for side in ("left", "right"))
+    plus = n - from_plus
+    spread = variance >= 1e-24 and n > 3
+    moments = (float((squared * each).mean()) for each in (away, squared))
+    return {
+        "agents": n,
+        "mean": mean,
+        "sd": math.sqrt(variance),
+        "share_for": plus / n,
+        "share_against": minus / n,
+        "share_at_bounds": float((size >= BOUND).mean()),
+        **{f"q{round(100 * q):02d}": _quantile(stances, q) for q in QUANTILES},
+        "polarization": pair_variance(stances),
+        "bimodality": bimodality(*_corrected(n, variance, *moments), n) if spread else math.nan,
+        "mean_distance": max(distance, 0.0),
+        "extremity": float(size.mean()),
+        "camp_gap": float(stances[from_plus:].mean() - stances[:minus].mean()) if plus and minus else math.nan,
+        "camp_balance": min(plus, minus) / max(plus, minus) if plus or minus else math.nan,
+    }
+
+
+def counts_by_bin(stances: Float) -> Int64:
+    """Return how many sorted stances are in each bin; one of 1 is in the last, one that is no number in none."""
+    known = stances[: np.searchsorted(stances, math.nan)]
+    return np.bincount(np.clip(np.floor((known + 1.0) * (BINS / 2)), 0, BINS - 1).astype(np.int64), minlength=BINS)
+
+
+def entropy(counts: Int64) -> float:
+    """Return the entropy of counts by bin, 0 where all are in one and 1 where they are spread evenly; NaN for none."""
+    p = counts[counts > 0] / counts.sum()
+    return min(max(float(-(p * np.log(p)).sum()) / math.log(BINS), 0.0), 1.0) if p.size else math.nan
+
+
+def mean_distance(stances: Float) -> float:
     """Return the mean distance of all ordered pairs, self-pairs included, from sorted stances in linear time.
 
-    >>> pl.DataFrame({"stance": [-1.0, 1.0]}).select(mean_distance(pl.col("stance"))).item()
+    >>> mean_distance(np.array([-1.0, 1.0]))
     1.0
     """
-    n = pl.len().cast(pl.Float64)
-    weight = 2.0 * pl.int_range(1, pl.len() + 1).cast(pl.Float64) - n - 1.0
-    return 2.0 / (n * n) * (weight * stance.sort()).sum()
+    n = stances.size
+    return 2.0 / (n * n) * float((np.arange(1.0 - n, n, 2.0) * stances).sum())
 
 
-def pair_variance(stance: pl.Expr) -> pl.Expr:
-    """Return variance of the distances between all ordered pairs, each person with itself included.
+def pair_variance(stances: Float) -> float:
+    """Return variance of the distances between all ordered pairs, each person with itself included: 0 to 1.
 
     With sorted stances x₁ … xₙ the mean distance is 2/n² Σ (2i − n − 1) xᵢ and the mean squared one is 2 Var(x), so
     that no pair has to be looked at.
 
-    Parameters
-    ----------
-    stance : Expr
-        Stances in [-1, 1], float64; used inside an aggregation.
-
-    Returns
-    -------
-    Expr
-        One float64 in [0, 1] a group.
-
-    Examples
-    --------
-    >>> camps = pl.DataFrame({"stance": [-1.0, 1.0, 1.0, -1.0]})
-    >>> camps.select(pair_variance(pl.col("stance"))).item()
+    >>> pair_variance(np.array([-1.0, -1.0, 1.0, 1.0]))
     1.0
     """
-    mean = mean_distance(stance)
     # Rounding may leave a hair below 0 where all are in one place.
-    return (2.0 * stance.var(ddof=0) - mean * mean).clip(0.0, None)
+    return max(2.0 * float(stances.var()) - mean_distance(stances) ** 2, 0.0)
+
+
+def _quantile(stances: Float, q: float) -> float:
+    """Return a quantile of sorted stances, between two neighbors on the line that joins them."""
+    at = q * (stances.size - 1)
+    below, above = stances[math.floor(at)], stances[math.ceil(at)]
+    return float(below + (above - below) * (at - math.floor(at)))
+
+
+def _corrected(n: int, variance: float, third: float, fourth: float) -> tuple[float, float]:
+    """Return skewness and excess kurtosis without bias, from central moments."""
+    skewness = math.sqrt(n * (n - 1)) / (n - 2) * third / variance**1.5
+    return skewness, ((n * n - 1) * fourth / variance**2 - 3.0 * (n - 1) ** 2) / ((n - 2) * (n - 3))
 
 
 def bimodality(skewness: float, excess_kurtosis: float, n: int) -> float:

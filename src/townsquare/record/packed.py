@@ -91,9 +91,11 @@ def read(
         first -= first % WHOLE_EVERY
     stored = connection.execute(query, (table, first, max(steps, default=-1))).fetchall()
     wanted, frames, before = set(steps), [], None
+    names = {AT, *(column.name for column in columns)}
     for step, *parts in stored:
         if table in DENSE:
-            before = _whole(_rows(parts[0]), before, step)
+            rows = _rows(parts[0])
+            before = _whole(rows.select(name for name in rows.columns if name in names), before, step)
             parts[0] = before
         if step in wanted:
             frames.append(_unpacked(columns, *parts))
@@ -107,8 +109,13 @@ def _whole(frame: pl.DataFrame, before: pl.DataFrame | None, step: int) -> pl.Da
     if before is None or frame.width != before.width + 1 or (frame[AT] >= before.height).any():
         raise pl.exceptions.ComputeError("changed rows without the rows that they change")
     at = frame[AT]
-    changed = [before[name].clone().scatter(at, frame[name]) for name in before.columns if name != "step"]
-    return before.with_columns(pl.lit(step, before.schema["step"]).alias("step"), *changed)
+    changed: list[pl.Expr | pl.Series] = [
+        pl.lit(step, before[name].dtype).alias(name) for name in before.columns if name == "step"
+    ]
+    for name in before.columns:
+        if name != "step" and not frame[name].equals(before[name].gather(at), check_dtypes=True):
+            changed.append(before[name].clone().scatter(at, frame[name]))
+    return before.with_columns(changed)
 
 
 def _unpacked(columns: Sequence[schema.Column], data: object, per_root: object) -> pl.DataFrame:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from datetime import UTC, datetime
 from itertools import pairwise
@@ -29,7 +29,7 @@ Wanted = Mapping[str, Sequence[int]]
 """Values that a column must have one of, by column."""
 EVERY_ROW: Wanted = {}
 _READ_ROWS = 100_000  # rows that a database sends at a time
-_SCAN_ROWS = 500_000  # rows of a database that stand in memory at a time while a table is scanned
+_SCAN_ROWS = 1_000_000  # rows of a database that stand in memory at a time while a table is scanned
 
 
 class RunReader(Protocol):
@@ -180,7 +180,7 @@ class DatabaseReader(ABC):
     def lazy(self, table: schema.Table, last: int | None = None) -> pl.LazyFrame:
         """Scan all rows committed so far, some steps at a time, in the columns that a query needs."""
         with self._connection() as connection:
-            spans = _spans(self._rows_by_step(connection, table, None if last is None else (0, last)))
+            rows_by_step = self._rows_by_step(connection, table, None if last is None else (0, last))
 
         def scan(
             names: list[str] | None, predicate: pl.Expr | None, n_rows: int | None, _batch_size: int | None
@@ -188,7 +188,7 @@ class DatabaseReader(ABC):
             left = n_rows
             # For no column the number of rows is wanted.
             columns = chosen_columns(table, [table.recorded[0].name] if names == [] else names)
-            for span in spans:
+            for span in _spans(rows_by_step, _steps_of(rows_by_step, predicate)):
                 frame = self.frame(table, columns, span)
                 frame = frame if predicate is None else frame.filter(predicate)
                 frame = frame if left is None else frame.head(left)
@@ -277,15 +277,34 @@ def info_of(header: RunHeader) -> dict[str, str]:
     }
 
 
-def _spans(rows: Mapping[int, int]) -> list[Steps]:
-    """Group steps, given their numbers of rows, into spans of about :data:`_SCAN_ROWS` rows; at least one span."""
-    spans, first, n = [], 0, 0
+def _steps_of(rows: Mapping[int, int], predicate: pl.Expr | None) -> set[int]:
+    """Return those steps whose rows may meet a condition, going by the parts of it that are of the step alone."""
+    parts = [part for part in _joined_by_and(predicate) if set(part.meta.root_names()) == {"step"}]
+    return set(pl.DataFrame({"step": rows.keys()}, {"step": pl.Int32}).filter(*parts)["step"])
+
+
+def _joined_by_and(predicate: pl.Expr | None) -> list[pl.Expr]:
+    if predicate is None:
+        return []
+    match predicate.meta.pop():
+        case [right, left] if (left & right).meta.eq(predicate):
+            return [*_joined_by_and(left), *_joined_by_and(right)]
+    return [predicate]
+
+
+def _spans(rows: Mapping[int, int], wanted: Collection[int]) -> list[Steps]:
+    """Group wanted steps that follow one another into spans of about :data:`_SCAN_ROWS` rows; at least one span."""
+    spans: list[Steps] = []
+    n = 0
     for step, count in rows.items():
-        n += count
-        if n >= _SCAN_ROWS:
-            spans.append((first, step))
-            first, n = step + 1, 0
-    return [*spans, (first, max(rows, default=-1))] if n or not spans else spans
+        if step not in wanted:
+            n = 0
+        elif 0 < n < _SCAN_ROWS:
+            spans[-1], n = (spans[-1][0], step), n + count
+        else:
+            spans.append((step, step))
+            n = count
+    return spans or [(0, -1)]
 
 
 def check_count(where: str, got: int, recorded: int) -> None:

@@ -22,7 +22,7 @@ from townsquare.analysis import belief_change
 from townsquare.analysis.belief_groups import belief_change_by, exposure_groups
 from townsquare.analysis.belief_paths import crossing_counts, crossings, distance_to_start, persistence
 from townsquare.analysis.belief_spread import accuracy_course, convergence, polarization_course
-from townsquare.analysis.beliefs import BINS
+from townsquare.analysis.polarization import BINS
 from townsquare.core.enums import Veracity, Verdict
 from townsquare.core.errors import UnknownName
 

@@ -109,6 +109,23 @@ def test_lazy_frames_read_as_frames_do(run: Run) -> None:
     assert joined.collect().height == picked.collect().height
 
 
+def test_conditions_on_steps_leave_out_no_row(run: Run) -> None:
+    step, agent = pl.col("step"), pl.col("agent")
+    conditions = [
+        step == 2,
+        (step == 0) | (step == 3),
+        step.is_between(1, 2) & (agent > 2) & ~step.is_in([2]),
+        (step > 1) & ((step == 1) | (agent % 2 == 0)),
+        step + agent > 3,
+        step.is_null(),
+        step > 99,
+    ]
+    for name in ("beliefs", "actions", "exposures"):
+        frame = run.table(name)
+        for condition in conditions:
+            assert_frame_equal(run.lazy(name).filter(condition).collect(), frame.filter(condition))
+
+
 def test_columns_come_as_asked(run: Run) -> None:
     assert run.table("exposures", columns=["root", "agent"]).columns == ["root", "agent"]
     assert_frame_equal(run.table("exposures", columns=["weight"]), run.table("exposures").select("weight"))

@@ -1,6 +1,6 @@
 // The run at a glance: how stances moved, where they stand at a step, engagement, moderation, who took part.
 import { useEffect, useMemo, type JSX } from "react";
-import { useAnswer, type Activity, type Beliefs, type Head } from "../api";
+import { useAnswer, type Activity, type Beliefs, type Head, type Lines } from "../api";
 import { Chart } from "../chart";
 import { count, moment, percent, signed, words } from "../format";
 import { Answered, isOn, PropositionChoice, Section, StepSlider, stepOf, Toggle, type ViewProperties } from "../parts";
@@ -12,7 +12,8 @@ import { distribution, rowsOf, trajectories } from "./stances";
 export function Overview({ head, route, fresh }: ViewProperties): JSX.Element {
   const beliefs = useAnswer<Beliefs>("/api/beliefs", { run: head.id }, fresh);
   // One after the other: what is asked first is there first.
-  const activity = useAnswer<Activity>(beliefs.data || beliefs.wrong ? "/api/activity" : "", { run: head.id }, fresh);
+  const lines = useAnswer<Lines>(beliefs.data || beliefs.wrong ? "/api/lines" : "", { run: head.id }, fresh);
+  const activity = useAnswer<Activity>(lines.data || lines.wrong ? "/api/activity" : "", { run: head.id }, fresh);
   const step = stepOf(route.query, head.last_step);
   const name = route.query.get("p") ?? "";
   const proposition = (head.propositions.find((entry) => entry.name === name) ?? head.propositions[0])?.proposition ?? 0;
@@ -26,7 +27,7 @@ export function Overview({ head, route, fresh }: ViewProperties): JSX.Element {
         <StepSlider value={step} last={head.last_step} hours={head.hours} />
       </div>
       <Answered of={beliefs}>
-        {(data) => <StanceCards head={head} beliefs={data} proposition={proposition} step={step} query={{ p: name, step: route.query.get("step") }} bands={isOn(route.query, "bands", true)} lines={isOn(route.query, "lines", true)} />}
+        {(data) => <StanceCards head={head} beliefs={data} lines={lines.data} proposition={proposition} step={step} query={{ p: name, step: route.query.get("step") }} bands={isOn(route.query, "bands", true)} single={isOn(route.query, "lines", true)} />}
       </Answered>
       <Answered of={activity}>
         {(data) => <ActivityCards run={head.id} activity={data} time={{ step, last: head.last_step, hours: head.hours }} />}
@@ -38,20 +39,21 @@ export function Overview({ head, route, fresh }: ViewProperties): JSX.Element {
 interface StanceProperties {
   head: Head;
   beliefs: Beliefs;
+  lines: Lines | null;
   proposition: number;
   step: number;
   query: { p: string; step: string | null };
   bands: boolean;
-  lines: boolean;
+  single: boolean;
 }
 
-function StanceCards({ head, beliefs, proposition, step, query, bands, lines }: StanceProperties): JSX.Element {
+function StanceCards({ head, beliefs, lines, proposition, step, query, bands, single }: StanceProperties): JSX.Element {
   const colors = useColors();
   const { id: run, hours, last_step: last } = head;
-  const course = useMemo(() => trajectories(beliefs, proposition, colors, { bands, lines, step, hours }), [beliefs, proposition, colors, bands, lines, step, hours]);
+  const course = useMemo(() => trajectories(beliefs, proposition, colors, { bands, lines: single ? lines : null, step, hours }), [beliefs, proposition, colors, bands, single, lines, step, hours]);
   const bars = useMemo(() => distribution(beliefs, proposition, step, colors), [beliefs, proposition, step, colors]);
   const row = rowsOf(beliefs, proposition).find((entry) => beliefs.course.step[entry] === step);
-  const moved = beliefs.change[proposition];
+  const moved = beliefs.change.find((entry) => entry.proposition === proposition);
   const now = `at ${moment(step, hours, last)}`;
   const whole = `from the start to ${moment(last, hours, last)}`;
   const pick = (series: string): void => {
@@ -71,7 +73,7 @@ function StanceCards({ head, beliefs, proposition, step, query, bands, lines }: 
         <Section title="Stance over time" csv={{ name: "course", query: { run } }} note="Stance from −1 (against) to +1 (for): mean with the middle 50% and 90% of agents. Thin lines: individual agents, spread evenly over initial stances. Click a line to open the agent.">
           <div className="toggles">
             <Toggle name="bands" label="bands" value={bands} usual={true} />
-            <Toggle name="lines" label="individual agents" value={lines} usual={true} />
+            <Toggle name="lines" label={lines ? "individual agents" : "individual agents: reading the record…"} value={single} usual={true} />
           </div>
           <Chart name="trajectories" label="Stance over time: mean, bands and individual agents" option={course} height={300} onPick={(picked) => pick(picked.series)} />
         </Section>

@@ -1,6 +1,6 @@
 // Options of the charts of stances, shared by the overview and by runs side by side.
 import type { EChartsCoreOption } from "echarts/core";
-import type { Beliefs } from "../api";
+import type { Beliefs, Lines } from "../api";
 import { axes, markStep, timeAxis, tooltip } from "../chart";
 import { moment, signed } from "../format";
 import { stanceColor, type Colors } from "../theme";
@@ -13,7 +13,7 @@ export function rowsOf(beliefs: Beliefs, proposition: number): number[] {
 
 interface Shown {
   bands: boolean;
-  lines: boolean;
+  lines: Lines | null;
   step: number;
   hours: number | null | undefined;
 }
@@ -26,7 +26,7 @@ export function trajectories(beliefs: Beliefs, proposition: number, colors: Colo
   if (shown.bands) {
     series.push(...band("wide", at("q05"), at("q95"), colors, 0.13), ...band("narrow", at("q25"), at("q75"), colors, 0.22));
   }
-  if (shown.lines) series.push(...singles(beliefs, proposition, colors));
+  if (shown.lines) series.push(...singles(shown.lines, proposition, colors));
   series.push({
     id: "mean",
     name: "mean",
@@ -73,13 +73,13 @@ function band(id: string, low: Point[], high: Point[], colors: Colors, opacity: 
   ];
 }
 
-function singles(beliefs: Beliefs, proposition: number, colors: Colors): object[] {
+function singles({ lines }: Lines, proposition: number, colors: Colors): object[] {
   const courses = new Map<number, Point[]>();
-  beliefs.lines.proposition.forEach((value, row) => {
+  lines.proposition.forEach((value, row) => {
     if (value !== proposition) return;
-    const agent = beliefs.lines.agent[row] ?? 0;
+    const agent = lines.agent[row] ?? 0;
     const course = courses.get(agent) ?? [];
-    course.push([beliefs.lines.step[row] ?? 0, beliefs.lines.stance[row] ?? 0]);
+    course.push([lines.step[row] ?? 0, lines.stance[row] ?? 0]);
     courses.set(agent, course);
   });
   return [...courses].map(([agent, data]) => ({

@@ -9,9 +9,10 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from townsquare.analysis.beliefs import BINS, belief_change, belief_course, names, stance_bins, stance_lines, true_sides
+from townsquare.analysis.beliefs import belief_change, belief_course, names, stance_bins, stance_lines, true_sides
 from townsquare.analysis.clock import Clock, clock_of
 from townsquare.analysis.contract import Reads
+from townsquare.analysis.polarization import BINS
 from townsquare.core.text_table import Table, table, turned
 from townsquare.core.words import count, number, percent, printable, short, signed_three, three
 from townsquare.pages.report.axes import NICE, amounts, band, from_zero, over_steps, reference

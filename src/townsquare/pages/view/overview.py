@@ -9,20 +9,22 @@ from typing import Any
 
 import polars as pl
 
-from townsquare.analysis.beliefs import BINS, belief_change, belief_course, stance_bins, stance_lines
+from townsquare.analysis.beliefs import distributions, moves_by, stance_bins, stance_lines, starts_and_ends
 from townsquare.analysis.causes.contributions import unit_of
 from townsquare.analysis.contract import setting
 from townsquare.analysis.engagement import engagement
 from townsquare.analysis.health import participation, refusals
 from townsquare.analysis.moderation import moderation_events
 from townsquare.analysis.outcomes import outcome_table
+from townsquare.analysis.polarization import BINS
 from townsquare.pages.view import queries
 from townsquare.pages.view.answers import columns
 from townsquare.pages.view.library import Snapshot, said_of
 
 LINES = 30
 """Single courses drawn for each proposition."""
-_CHANGE = ("name", "agents", "shift", "absolute_shift", "spread_kept", "changed_side")
+_COURSE = ("proposition", "step", "agents", "mean", "sd", "q05", "q25", "q50", "q75", "q95")
+_MOVES = ("shift", "spread_kept", "changed_side")
 
 
 def head(of: Snapshot) -> dict[str, Any]:
@@ -41,14 +43,19 @@ def head(of: Snapshot) -> dict[str, Any]:
 
 
 def beliefs(of: Snapshot) -> dict[str, Any]:
-    """Return bands, single lines, histograms and the change of each proposition."""
+    """Return bands, histograms and the change of each proposition; it reads no posts, so that it is there first."""
+    moves = moves_by(starts_and_ends(of.cached), "proposition").sort("proposition")
     return {
         "bins_per_step": BINS,
-        "course": columns(belief_course(of.cached).sort("proposition", "step"), digits=6),
-        "lines": columns(stance_lines(of.cached, LINES), digits=4),
+        "course": columns(distributions(of.cached).select(_COURSE).sort("proposition", "step"), digits=6),
         "bins": columns(stance_bins(of.cached)),
-        "change": belief_change(of.cached).select(_CHANGE).to_dicts(),
+        "change": moves.select("proposition", *_MOVES).to_dicts(),
     }
+
+
+def lines(of: Snapshot) -> dict[str, Any]:
+    """Return the courses of single agents."""
+    return {"lines": columns(stance_lines(of.cached, LINES), digits=4)}
 
 
 def outcomes(of: Snapshot) -> dict[str, Any]:

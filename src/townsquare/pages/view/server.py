@@ -102,6 +102,7 @@ def _lasting(answer: Callable[[Snapshot], dict[str, Any]]) -> Question:
 QUESTIONS: Mapping[str, Question] = {
     "run": asks(overview.head),
     "beliefs": _lasting(overview.beliefs),
+    "lines": _lasting(overview.lines),
     "activity": _lasting(overview.activity),
     "outcomes": lambda of, _: of.cached.once("outcomes", lambda: overview.outcomes(of)),
     "network": lambda of, _: of.cached.once("network", lambda: network.network(of)),
@@ -212,7 +213,7 @@ def _summaries(library: Library, asked: Asked) -> list[dict[str, Any]]:
 # Answers that take long: stored in a file next to a run that is over.
 
 
-_FORMAT = 1
+_FORMAT = 2
 
 
 def answered(of: Snapshot, name: str, make: Callable[[], dict[str, Any]]) -> dict[str, Any]:
