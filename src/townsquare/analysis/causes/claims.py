@@ -141,8 +141,12 @@ class ClaimBelief:
         else:
             label = turned.shown_label
             words = "without a label or note" if label == "none" else f"with {_in_words(label)} beside it"
-            verb = "came to believe" if last.judged > 0 else "stopped believing"
-            out.append(f"{opening} {verb} it in {turned.when}, when {printable(turned.by)} showed it {words}.")
+            shown = f"when {printable(turned.by)} showed it {words}"
+            if turned is first and last.judged <= 0:
+                out.append(f"{opening} would have believed it, but did not {shown}.")
+            else:
+                verb = "came to believe" if last.judged > 0 else "stopped believing"
+                out.append(f"{opening} {verb} it in {turned.when}, {shown}.")
         if last.shown_label not in ("none", "verdict unverified") and not last.label and not last.note:
             out.append(f"{opening} did not heed {_in_words(last.shown_label)} beside it.")
         parts = ", ".join([f"{PARTS['start']} {last.start:+.2f}", *last.counted])
