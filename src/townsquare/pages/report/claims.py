@@ -28,7 +28,7 @@ _MARKS: dict[str, tuple[str, Dashes]] = {
 }
 """Columns of first steps, with their names and dashes."""
 _HOW_TO_READ = (
-    "How likely people hold a claim to be true, with the label beside it, is the share who would call it true. Those "
+    "How likely people hold a claim to be true, with what stands beside it, is the share who would call it true. Those "
     "who met it in the period count, at its last showing. Dotted line: the first label “false” on it. Dashed line: the "
     "first community note on it."
 )
