@@ -89,11 +89,15 @@ def met_claims(
     keys = np.ascontiguousarray(contents.claim[is_claim])
     block, slot, _ = upsert(index, asked, keys, np.full(keys.shape[0], -1, np.int64))
     was = lookup(old, block.indptr, block.key) if alone else np.asarray(block.value, np.int64)
-    known = np.flatnonzero(was >= 0)
-    parts = {name: np.zeros((was.shape[0], *pairs[name].value.shape[1:])) for name in Claims._fields}
-    parts["met"] -= 1.0
-    for name in (name for name in parts if old.key.size and name not in _OF_STEP):
-        parts[name][known] = pairs[name].value[was[known]] if alone else pairs[name].value  # old pairs keep their order
+    new, parts = np.flatnonzero(was < 0), {}
+    for name in Claims._fields:
+        before = pairs[name].value
+        if name in _OF_STEP or not old.key.size:
+            parts[name] = np.zeros((was.shape[0], *before.shape[1:]))
+        else:
+            parts[name] = before.take(was, axis=0, mode="clip")
+            parts[name][new] = 0.0
+    parts["met"][new] = -1.0
     of_row = np.full(is_claim.shape[0], -1, np.int64)
     of_row[is_claim] = slot
     return block.indptr, block.key, Claims(**parts), read_only(of_row, "i8")

@@ -150,8 +150,9 @@ def _find_new(old_ptr: Int64, old_key: Int32, query: _Query, nptr: Int64) -> Non
 
 @nb.njit(inline="always", cache=True)
 def _copy(source: npt.NDArray[np.generic], first: int, n: int, target: npt.NDArray[np.generic], at: int) -> None:
+    part, into = source[first : first + n], target[at : at + n]  # whose places are never negative: many at a time
     for x in range(n):
-        target[at + x] = source[first + x]
+        into[x] = part[x]
 
 
 @nb.njit(cache=True)
