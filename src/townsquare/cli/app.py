@@ -3,15 +3,21 @@
 from __future__ import annotations
 
 import csv
-from importlib.metadata import version
 from pathlib import Path
 
 from cyclopts import App, Parameter
 
+
+def _version() -> str:
+    from importlib.metadata import version  # an eighth of the time of --help
+
+    return version("townsquare")
+
+
 app = App(
     name="townsquare",
     help="Simulate a social network of agents with explicit beliefs, and record the cause of every belief change.",
-    version=lambda: version("townsquare"),
+    version=_version,
     help_format="plaintext",
     suppress_keyboard_interrupt=False,  # main() says something
     default_parameter=Parameter(negative=""),  # an option has a negative form only where it is named

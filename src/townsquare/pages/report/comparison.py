@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cache
 
 import polars as pl
 
@@ -126,6 +127,7 @@ def _note_effects(experiment: Experiment) -> pl.DataFrame:
     if not pairs or base in noted["arm"]:
         return pl.DataFrame()
 
+    @cache  # every arm is held against the same runs of the baseline
     def opened(arm: str, seed: int) -> CachedRun:
         return CachedRun(Run.open(folders[arm, seed]), large=True)
 
