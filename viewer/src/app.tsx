@@ -143,13 +143,18 @@ function RunHead({ head, route }: { head: Head; route: Route }): JSX.Element {
       ))}
       <nav className="tabs" aria-label="Views of this run">
         {TABS.map(([view, title, on]) => (
-          <a key={view} href={link(head.id, view, null, query)} aria-current={on.includes(route.view) ? "page" : undefined}>
+          <a key={view} ref={on.includes(route.view) ? inSight : null} href={link(head.id, view, null, query)} aria-current={on.includes(route.view) ? "page" : undefined}>
             {title}
           </a>
         ))}
       </nav>
     </div>
   );
+}
+
+// On a phone, not all tabs fit.
+function inSight(tab: HTMLElement | null): void {
+  tab?.scrollIntoView({ block: "nearest", inline: "nearest" });
 }
 
 function View(properties: ViewProperties): JSX.Element {

@@ -118,7 +118,10 @@ function Colored({ by, run, p, step, fresh, post, posts, network, codes, childre
     const claim = by === "claim";
     const of = byCode(network, claim ? shares : codes, claim ? -1 : 1, claim ? colors.soft : colors.ink, colors);
     const marks = [-1, -0.5, 0, 0.5, 1];
-    if (!claim) return { of, ready: true, legend: marks.map((value) => [stanceColor(value, colors), signed(value, 1)]), about: "stance, −1 against to +1 for; black: a source" };
+    if (!claim) {
+      const stances = marks.map((value): [string, string] => [stanceColor(value, colors), signed(value, 1)]);
+      return { of, ready: true, legend: [...stances, [colors.ink, "a source"]], about: "stance, from −1 (against) to +1 (for)" };
+    }
     const legend = marks.map((value): [string, string] => [stanceColor(-value, colors), percent((value + 1) / 2)]);
     return { of, ready: seen.data !== null, legend: [...legend, [colors.soft, "saw none"]], about: "share of false posts among the true and false posts on this claim that a person has seen" };
   }, [by, network, reached.data, step, codes, shares, seen.data, colors]);
@@ -384,7 +387,7 @@ function Communities({ network, placed, stance }: { network: Network; placed: Pl
   };
   return (
     <>
-      <h3>{count(bySize.length)} communities, the largest</h3>
+      <h3>{count(bySize.length)} communities: agents and mean stance of the largest</h3>
       <ul className="list" data-testid="communities">
         {bySize.slice(0, TOP).map(({ disc, nth }) => (
           <li key={nth}>

@@ -135,7 +135,9 @@ function courseOption(course: OneCourse, data: Courses, show: Show, hidden: stri
   const series = shown.flatMap((arm) => armSeries(arm, label.get(arm.arm) ?? arm.arm, styleOf(order.get(arm.arm) ?? 0, colors)));
   const zero = { silent: true, symbol: "none", label: { show: false }, lineStyle: { color: colors.muted, width: 1, type: "solid" }, data: [{ yAxis: 0 }] };
   if (show === "difference" && series[0]) series[0] = { ...series[0], markLine: zero };
-  const y = { scale: show === "level", axisLabel: { color: colors.muted, formatter: tick } };
+  // No axis of shares goes on beyond 1 where no band does.
+  const most = course.unit === "share" && show === "level" ? { max: ({ max }: { max: number }) => (max > 0.9 && max <= 1 ? 1 : null) } : {};
+  const y = { scale: show === "level", ...most, axisLabel: { color: colors.muted, formatter: tick } };
   return {
     ...axes(colors, unit ? unitAxis(colors, unit, last, 1) : { min: 0, max: Math.max(last, 1) }, y),
     tooltip: tooltip(colors, { trigger: "axis", formatter: (picked: unknown) => describe(picked, shown, label, course.over) }),
