@@ -31,6 +31,7 @@ from small_worlds import (
 )
 from townsquare.core import registry, schema
 from townsquare.core.actions import ActionKind
+from townsquare.core.coded_rows import CodedRows
 from townsquare.core.draws import Stage
 from townsquare.core.enums import LogKind, PostKind, Slot, Verdict
 from townsquare.core.schema import NONE
@@ -137,6 +138,9 @@ def test_what_no_feed_ever_holds(seed: int, given_settings: dict[str, Any]) -> N
     followed = [world.follows.get(a, b, NONE) != NONE for a, b in zip(agent, exposures["author"], strict=True)]
     np.testing.assert_array_equal(np.array(followed)[slot == Slot.FOLLOWED], True)
     np.testing.assert_array_equal(np.array(followed)[slot == Slot.OTHER], False)
+    rows = feed.exposures
+    assert isinstance(rows, CodedRows)
+    assert np.unique(rows.index).tolist() == list(range(len(rows.per_root["root"])))  # no root that nobody is shown
 
 
 @settings(deadline=None, max_examples=25)
