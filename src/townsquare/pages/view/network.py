@@ -78,8 +78,8 @@ def false_share(of: Snapshot, step: int, proposition: int) -> bytes:
 
     -127 to 127 stands for only true to only false, ``NOT_THERE`` for an agent that saw none.
     """
-    sums = claim_table(of, step, proposition)
     codes = np.full(of.cached.table("agents").height, NOT_THERE, np.int8)
+    sums = claim_table(of, step, proposition).filter(pl.col("agent") < codes.size)  # a damaged record may lack agents
     share = sums["false"].to_numpy() / sums["posts"].to_numpy()
     codes[sums["agent"].to_numpy()] = np.round((2 * share - 1) * 127).astype(np.int8)
     return codes.tobytes()
