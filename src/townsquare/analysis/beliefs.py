@@ -117,10 +117,11 @@ def distributions(run: Reads) -> pl.DataFrame:
         :func:`~townsquare.analysis.polarization.distribution`, ``confidence`` (mean) and ``bins`` (a count for each).
     """
     beliefs = person_beliefs(run).select("step", "proposition", "stance", "confidence")
-    by_step = int(getattr(run, "counts", {}).get("beliefs", 0)) // (run.last_step + 1)
+    steps = max(run.last_step, 0) + 1  # a run without its start has a last step of -1
+    by_step = int(getattr(run, "counts", {}).get("beliefs", 0)) // steps
     width = WHOLE_EVERY * max(_ROWS // (WHOLE_EVERY * max(by_step, 1)), 1)
     parts = []
-    for first in range(0, run.last_step + 1, width):
+    for first in range(0, steps, width):
         rows = beliefs.filter(pl.col("step").is_between(first, first + width - 1))
         groups = rows.group_by("step", "proposition").agg(pl.col("stance").sort(), pl.col("confidence").mean())
         parts.append(_measured(groups.pipe(collected, ORDERED).sort("step", "proposition")))

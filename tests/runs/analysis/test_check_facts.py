@@ -85,8 +85,8 @@ def test_the_first_line_is_the_answer(run: Run, capsys: pytest.CaptureFixture[st
     shown = capsys.readouterr().out
     answer, left_out, of_rules, by_class, *rest = shown.splitlines()
     assert (answer, left_out, of_rules, by_class) == tuple(str(ts.check_facts(run)).splitlines())
-    assert "left-out facts inside" in left_out
-    assert "facts of the shipped belief rules inside" in of_rules
+    assert "facts inside that no default was set from" in left_out
+    assert "facts of the default belief rules inside" in of_rules
     assert all(f"{name} " in by_class for name in ("runs", "sittings", "rules"))
     for words in ("unshared_posts", "not scored", "Not measured", "what drives them"):
         assert any(words in line for line in rest), words

@@ -404,7 +404,7 @@ def test_the_answer_counts_what_is_measured_and_not_from_memory() -> None:
     readings = {"retest": Reading(0.9), "stay_put": Reading(0.99), "reciprocity": Reading(0.36)}
     report = check(facts, [readings, {"retest": Reading(0.94), "spread_stays": Reading(1.0)}], runs=2)
     assert report.answer == "2 of 3 facts inside; not: stay_put."
-    assert report.left_out == "1 of 1 left-out facts inside."
+    assert report.left_out == "1 of 1 facts inside that no default was set from."
     by_id = {one.fact.id: one for one in report.checks}
     retest = by_id["retest"]
     assert (retest.value, retest.runs, retest.inside) == (pytest.approx(0.92), 2, True)

@@ -27,7 +27,7 @@ export function Agents({ head, route, fresh }: ViewProperties): JSX.Element {
       <div className="controls">
         <PropositionChoice of={head.propositions} value={p} />
         <Choice label="Order" name="sort" value={asked.sort} of={ORDERS} />
-        <Find label="Find by number, name or trait: answer" value={asked.find} />
+        <Find label="Find a number, a name, or an answer (trait: answer)" value={asked.find} />
         {traits.data !== null && traits.data.traits.length > 0 && <TraitChoice traits={traits.data.traits} find={asked.find} />}
       </div>
       <Section title="Agents" wide csv={{ name: "agents", query: { ...asked, from: null } }}>

@@ -242,7 +242,7 @@ function Counts({ of, step }: { of: Cascade; step: number }): JSX.Element {
           {steps.length > 1 ? `${count(steps.length)} × ${words(what)}, first` : words(what)} at {moment(steps[0]!, of.hours, of.last)}
         </span>
       ))}
-      {!of.acts.length && <span>no act of moderation</span>}
+      {!of.acts.length && <span>no moderation of this post</span>}
     </p>
   );
 }
@@ -268,14 +268,14 @@ function Into({ of, where: { network, placed }, step }: { of: Cascade; where: Co
   return (
     <div className="scroll">
       <table data-testid="into">
-        <caption>Into each community: whom it reached first, and who brought it</caption>
+        <caption>Arrival in each community, in order of time; communities without a line were not reached</caption>
         <thead>
           <tr>
             <th scope="col">community</th>
             <th scope="col" className="num">people reached</th>
-            <th scope="col">first</th>
-            <th scope="col">reached first</th>
-            <th scope="col">brought by</th>
+            <th scope="col">arrival</th>
+            <th scope="col">first person reached</th>
+            <th scope="col">through a post or share of</th>
           </tr>
         </thead>
         <tbody>
@@ -312,7 +312,7 @@ function Legend({ colors, believed, timed, hours, last }: { colors: Colors; beli
         </span>
       ))}
       <span>○ a share, ◯ (bold) the post itself</span>
-      {timed ? <span>From left to right: time{hours ? `, in ${inDays(hours, last) ? "days" : "hours"}` : ", in steps"}. Each share has a band, as high as many people saw the post from it first. Dashed: a verdict, note or takedown.</span> : <span>Places are those of the network view: discs are communities, in order of stance from left to right. Lines go from whom a share was made to who made it.</span>}
+      {timed ? <span>From left to right: time{hours ? `, in ${inDays(hours, last) ? "days" : "hours"}` : ", in steps"}. The height of a share's band is the number of people who first saw the post through it. Dashed: a verdict, note or takedown.</span> : <span>Places are those of the network view: discs are communities, in order of stance from left to right. Each line runs from the person whose post was shared to the person who shared it.</span>}
       <span className="muted">Click a mark to open the person.</span>
     </div>
   );

@@ -18,7 +18,7 @@ export function ClaimsSection({ run, agent, hours, fresh }: Place): JSX.Element 
   const query: Query = { run, agent };
   const answer = useAnswer<{ met: number; claims: ClaimBelief[] }>("/api/claims", query, fresh);
   return (
-    <Section title="Claims, and how far this agent believes them" wide csv={{ name: "claims", query }} note="The chance that the agent would call a claim true, before the first and at the last showing. Claims on which its answer changed are first.">
+    <Section title="Claims, and how far this agent believes them" wide csv={{ name: "claims", query }} note="The chance that the agent would call a claim true, before the first and at the last showing. First are claims on which the answer changed from true to false or back, at a chance of 50%.">
       <Answered of={answer}>
         {(data) => (
           <>

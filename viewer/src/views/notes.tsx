@@ -228,7 +228,7 @@ function sidesOf(all: AllNotes, at: At, colors: Colors): { option: EChartsCoreOp
   const small = counted ? Math.min(left, right) / counted : null;
   return {
     small,
-    says: counted ? `${count(counted)} of ${count(at.raters.agent.length)} raters count: they rate enough, and agree enough with the statuses of the first round. ${count(left)} are on the left and ${count(right)} on the right; the smaller side has ${percent(small)}.` : "Too few ratings so far: no rater has a factor.",
+    says: counted ? `${count(counted)} of ${count(at.raters.agent.length)} raters count: they rate enough, and agree enough with the statuses that the first fit gave to notes. ${count(left)} are on the left and ${count(right)} on the right; the smaller side has ${percent(small)}.` : "Too few ratings so far: no rater has a factor.",
     option: {
       ...axes(colors, { min: -wide, max: wide, minInterval: 0, axisLabel: { color: colors.muted, formatter: tick }, name: "factor", nameLocation: "middle", nameGap: 26 }, { minInterval: 1, axisLabel: { color: colors.muted }, name: "raters", nameLocation: "middle", nameGap: 38 }),
       grid: { left: 54, right: 16, top: 12, bottom: 44 },
@@ -430,7 +430,7 @@ function List({ run, all, at, only, latest, chosen, now, step, hours, query }: L
                   </th>
                   <td>
                     <Tag kind={status[row] === "shown" ? "label" : "plain"}>{STATUS[status[row] ?? "pending"]}</Tag>
-                    {status[row] !== "shown" && waited(row) >= 0 && <small className="muted"> withdrawn</small>}
+                    {status[row] !== "shown" && waited(row) >= 0 && <small className="muted"> (withdrawn)</small>}
                   </td>
                   {numbers && <td className="num">{signed(intercept[row], 2)}</td>}
                   {numbers && <td className="num">{signed(factor[row], 2)}</td>}

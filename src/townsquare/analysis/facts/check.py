@@ -81,9 +81,9 @@ class FactReport:
 
     @property
     def of_rules(self) -> str:
-        """The same of facts of the shipped belief rules, whatever rule the runs use; empty where none is measured."""
+        """The same of facts of the default belief rules, whatever rule the runs use; empty where none is measured."""
         checks = [check for check in self.checks if check.scored and check.fact.scope == "rule"]
-        return _inside(checks, "facts of the shipped belief rules inside") if checks else ""
+        return _inside(checks, "facts of the default belief rules inside") if checks else ""
 
     @property
     def by_class(self) -> str:
@@ -99,7 +99,7 @@ class FactReport:
     def left_out(self) -> str:
         """The same of the facts that no default is set from; empty where none of them is measured."""
         checks = [check for check in self.checks if check.scored and check.fact.left_out]
-        return _inside(checks, "left-out facts inside") if checks else ""
+        return _inside(checks, "facts inside that no default was set from") if checks else ""
 
 
 def _inside(checks: Sequence[FactCheck], what: str) -> str:
