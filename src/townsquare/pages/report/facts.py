@@ -28,7 +28,8 @@ def fact_section(run: Reads) -> Section | None:
         says=[report.answer, *([report.left_out] if report.left_out else [])],
         notes=[
             "One run has no interval: “townsquare check facts” takes the runs of a comparison together, and adds facts "
-            "of a sitting. Facts marked “left out” are those that no default was set from. Facts whose published range was not checked against its source are not scored."
+            "of a sitting. Facts marked “left out” are those that no default was set from. Facts whose published range "
+            "was not checked against its source are not scored."
         ],
         tables=tables,
     )
