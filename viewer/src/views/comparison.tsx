@@ -64,7 +64,7 @@ function Inside({ data, courses, route, fresh }: { data: Compared; courses: Answ
       </div>
       <div className="cards">
         {data.outcome && <Primary data={data} />}
-        <AnswerCard id={data.id} fresh={fresh} />
+        <AnswerCard id={data.id} fresh={fresh} asked={courses.data !== null || courses.wrong !== null} />
       </div>
       <OverlayView answer={courses} query={{ comparison: data.id }} single={false} />
       <Outcomes data={data} all={isOn(route.query, "all", false)} />
@@ -74,8 +74,9 @@ function Inside({ data, courses, route, fresh }: { data: Compared; courses: Answ
   );
 }
 
-function AnswerCard({ id, fresh }: { id: string; fresh: string }): JSX.Element {
-  const answers = useAnswer<Answers>("/api/answer", { comparison: id }, fresh);
+// The answer takes long the first time: it is asked once the courses are there, which would else wait beside it.
+function AnswerCard({ id, fresh, asked }: { id: string; fresh: string; asked: boolean }): JSX.Element {
+  const answers = useAnswer<Answers>(asked ? "/api/answer" : "", { comparison: id }, fresh);
   return (
     <Section title="Answer" note={answers.data?.question} wide>
       <Answered of={answers}>

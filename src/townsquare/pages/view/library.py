@@ -74,6 +74,7 @@ class Library:
         self._manifests: dict[Path, tuple[int, Experiment]] = {}
         self._made: dict[tuple[Path, str], tuple[Experiment, dict[str, Any]]] = {}
         self._rows: dict[str, tuple[tuple[int, int], dict[str, Any]]] = {}
+        self._making: dict[tuple[Path, str], Lock] = {}
         self._lock = Lock()
 
     def locations(self) -> list[RunLocation]:
@@ -176,10 +177,14 @@ class Library:
         return folder.relative_to(self.root).as_posix() if inside else self.root.name or "comparison"
 
     def once_for(self, of: Experiment, what: str, make: Callable[[], dict[str, Any]]) -> dict[str, Any]:
-        """Return what ``make`` gives, made once for each state of a comparison."""
-        known = self._made.get((of.folder, what))
-        if known is None or known[0] is not of:
-            known = self._made[of.folder, what] = (of, make())
+        """Return what ``make`` gives, made once for each state of a comparison; who asks meanwhile waits."""
+        key = of.folder, what
+        with self._lock:
+            alone = self._making.setdefault(key, Lock())
+        with alone:
+            known = self._made.get(key)
+            if known is None or known[0] is not of:
+                known = self._made[key] = (of, make())
         return known[1]
 
     def report(self, name: str) -> Path:

@@ -62,9 +62,11 @@ def app(folder: Path | str, token: str = "") -> Starlette:
         "/api/runs": lambda asked: _listing(library, asked),
         "/api/debate": lambda asked: _debate(library, asked),
         "/api/comparison": lambda asked: _of_comparison(library, asked, partial(_whole, library)),
-        "/api/answer": lambda asked: _of_comparison(library, asked, lambda _, of: comparisons.answer_of(of)),
+        "/api/answer": lambda asked: _of_comparison(
+            library, asked, lambda _, of: library.once_for(of, "the answer", partial(comparisons.answer_of, of))
+        ),
         "/api/facts": lambda asked: _of_comparison(
-            library, asked, lambda _, of: comparisons.facts(of, asked.word("arm"))
+            library, asked, lambda _, of: _facts(library, of, asked.word("arm"))
         ),
         "/api/person": lambda asked: _of_comparison(
             library, asked, lambda _, of: comparisons.person(library, of, asked)
@@ -173,6 +175,10 @@ def _of_comparison(library: Library, asked: Asked, answer: Callable[[str, Experi
 def _whole(library: Library, name: str, of: Experiment) -> dict[str, Any]:
     made = library.once_for(of, "the whole", lambda: comparisons.comparison(library, name, of))
     return {**made, "report": comparisons.has_report(of)}
+
+
+def _facts(library: Library, of: Experiment, arm: str) -> dict[str, Any]:
+    return library.once_for(of, f"facts of {arm}", partial(comparisons.facts, of, arm))
 
 
 def _compared_table(library: Library, name: str, asked: Asked) -> Response:
