@@ -78,16 +78,17 @@ def main() -> None:
         f"20,000 people, {asked.large} seeds: {with_20_000}\n",
         *_fact_table({"2,000 people": base, "20,000 people": with_20_000}),
         "\n## Rankers\n",
+        f"Differences from the ranker `{RANKERS[0]}`, paired by seed.\n",
         *_effects(rankers, OUTCOMES["rankers"]),
         "\n## Responses of moderation\n",
         _RESPONSES,
         *_effects(responses, OUTCOMES["responses"]),
-        "",
+        "\nGroups are by number of exposures to false posts.\n",
         *_exposed(responses),
-        "\n## Steps of 15 minutes, and ablations\n",
-        f"{few} seeds. A value inside the interval of its fact is bold.\n",
+        "\n## Shorter steps, and one mechanism removed at a time\n",
+        f"{few} seeds.\n",
         *_fact_table({"steps of an hour": base_few, "steps of 15 minutes": _facts(quarters)}),
-        "\nEach row takes one mechanism away. The values are those with it and without it.\n",
+        "\nEach row removes one mechanism from the runs with steps of an hour. Values: before → after.\n",
         *_ablations(base_few, {name: _facts(experiment) for name, experiment in changed.items()}),
     ]  # fmt: skip
     PAGE.write_text("\n".join(parts).rstrip() + "\n", encoding="utf-8")
@@ -96,22 +97,25 @@ def main() -> None:
 _INTRODUCTION = """# The public of Marlow Bay
 
 Written by `make public`, which runs the scenario `health-rumor` some 150 times (half an hour on two processors).
-Facts, rankers and ablations are those of runs without moderation.
-[Realism](realism.md) says what each fact is, where its interval comes from, and which facts no default was set from.
+All parts except *Responses of moderation* use runs without moderation. [Realism](realism.md) defines each fact, its
+unit and the source of its interval. A value inside the interval is **bold**. Square brackets: 95% CI over runs or, for
+facts of belief rules, the range over the interval of the rule's parameter. *Left out*: no default was set from this
+fact. *From memory*: the source was not looked up, and the fact does not count.
 """
-_RESPONSES = """The desk rules on the same posts after the same delays in every arm; what follows a ruling differs.
+_RESPONSES = """The desk responds to the same posts in every arm, after a median delay of 8 hours (notes: 15 hours).
 Differences are paired by seed, with 95% CIs.
 
-What the literature says, for comparison:
+For comparison with published effects:
 
 - **Label.** In 21 experiments, labels cut the sharing of false posts by 25% and belief in them by 28%, among those who
-  see a label (Martel and Rand 2024). The desk makes half of its rulings after 8 hours, when most people who will see
-  a post have seen it; the row on labeled exposures says how many exposures a label can act on.
+  see a label (Martel and Rand 2024). Half of the desk's labels come later than 8 hours, when most people who will see
+  a post have seen it. The rows *Labeled exposures to false posts* count the exposures with a label.
 - **Note.** On X, notes cut reposts by 46% after they are shown and by 11% over the life of a post. A run of 2,000
-  people has few shares after a note; [Realism](realism.md) has the facts of notes.
-- **Takedown.** A takedown ends the reach of a post, of 60% of the false posts, and late.
+  people has few shares after a note; [Moderation](moderation.md#contributors) has notes by contributors, also for
+  20,000 people.
+- **Takedown.** The desk takes down 60% of the false posts, most of them late. A takedown ends the reach of a post.
 - **Downranking.** No published size is known to us.
-- **Beliefs.** A third less like-minded content for three months moved no attitude on Facebook (Nyhan et al. 2023).
+- **Beliefs.** On Facebook, a third less like-minded content for three months changed no attitude (Nyhan et al. 2023).
 """
 
 
@@ -156,7 +160,7 @@ def _cell(check: FactCheck) -> str:
 
 def _ablations(base: FactReport, changed: Mapping[str, FactReport]) -> Iterable[str]:
     """Yield a row for each ablation: facts that are inside with the mechanism alone, and those without it alone."""
-    yield "| without | facts inside | inside only with it | inside only without it |"
+    yield "| change | facts inside after | inside only before | inside only after |"
     yield "|---|---|---|---|"
     for name, report in changed.items():
         pairs = list(zip(base.checks, report.checks, strict=True))
