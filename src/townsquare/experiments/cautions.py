@@ -40,10 +40,10 @@ def warnings(run: Reads, outcome: Mapping[str, float]) -> list[str]:
     return [
         *_unfinished(run),
         *_missing(run, outcome),
+        *answer_notes(facts),
         *_flagged(run),
         *_refused(outcome),
         *_labels_ignored(run),
-        *answer_notes(facts),
         *setting_notes(facts),
     ]
 
