@@ -177,6 +177,8 @@ def opening(browser: Any, url: str) -> dict[str, Any]:
 def main() -> None:
     """Record, open, slide, and print."""
     if not sys.argv[1].isdigit():
+        if not Path(sys.argv[1], "run.yaml").is_file():
+            sys.exit(f"{sys.argv[1]} is no folder of a run: give one that has a run.yaml")
         with tempfile.TemporaryDirectory() as folder, sync_playwright() as started:
             run = shutil.copytree(sys.argv[1], Path(folder) / "run", ignore=shutil.ignore_patterns("view-*"))
             browser = started.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])

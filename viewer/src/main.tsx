@@ -7,7 +7,7 @@ import "./style.css";
 
 restoreScheme();
 const { view, run } = parse(location.hash);
-if (view === "comparison") for (const path of ["comparison", "courses", "answer"]) askEarly(`/api/${path}`, { comparison: run });
+if (view === "comparison") for (const path of ["comparison", "courses"]) askEarly(`/api/${path}`, { comparison: run });
 if (view === "overview") for (const path of ["run", "beliefs"]) askEarly(`/api/${path}`, { run });
 const root = document.getElementById("root");
 if (root) createRoot(root).render(<App />);

@@ -24,7 +24,8 @@ from townsquare.settings.config import Answers
 _STAYS = 0.05
 """A stance that moved by less is answered as the last time by those who repeat themselves."""
 _ROWS = 1_000_000
-"""Rows of beliefs that stand in memory at a time while distributions are measured."""
+"""Rows of beliefs that stand in memory at a time while distributions are measured: steps from one whole record of the
+beliefs to another."""
 _COURSE = (
     "step proposition name agents mean sd share_for share_against share_at_bounds q05 q25 q50 q75 q95 polarization"
     " accuracy confidence bimodality"

@@ -49,7 +49,7 @@ def distribution(stances: Float) -> dict[str, float]:
         "share_against": minus / n,
         "share_at_bounds": float((size >= BOUND).mean()),
         **{f"q{round(100 * q):02d}": _quantile(stances, q) for q in QUANTILES},
-        "polarization": pair_variance(stances),
+        "polarization": _pair_variance(variance, distance),
         "bimodality": bimodality(*_corrected(n, variance, *moments), n) if spread else math.nan,
         "mean_distance": max(distance, 0.0),
         "extremity": float(size.mean()),
@@ -89,8 +89,13 @@ def pair_variance(stances: Float) -> float:
     >>> pair_variance(np.array([-1.0, -1.0, 1.0, 1.0]))
     1.0
     """
-    # Rounding may leave a hair below 0 where all are in one place.
-    return max(2.0 * float(stances.var()) - mean_distance(stances) ** 2, 0.0)
+    return _pair_variance(float(stances.var()), mean_distance(stances))
+
+
+def _pair_variance(variance: float, distance: float) -> float:
+    return max(
+        2.0 * variance - distance * distance, 0.0
+    )  # rounding may leave a hair below 0 where all are in one place
 
 
 def _quantile(stances: Float, q: float) -> float:

@@ -70,17 +70,17 @@ def marks_of(verdict: int, noted: bool, heed: float, p: Any) -> Marks:
 
     ``heed`` is the reader's lasting draw in [0, 1): who heeds "false" and notes also heeds "true". A note replaces the
     verdict "true". Beside the verdict "false", the stronger of the two counts, and each is given half of what they
-    share.
+    share. A verdict or note without strength is no evidence: as if it did not stand there.
     """
     out = Marks(math.nan, math.nan)
-    if noted:
+    if noted and p.note > 0.0:
         note = p.note if heed < p.heed_false else 0.0
         false = p.verdict if verdict == _FALSE and heed < p.heed_false else 0.0
         shared = 0.5 * min(note, false)
         out = Marks(shared - false, shared - note)
-    elif verdict == _FALSE:
+    elif verdict == _FALSE and p.verdict > 0.0:
         out = Marks(-p.verdict if heed < p.heed_false else 0.0, 0.0)
-    elif verdict == _TRUE:
+    elif verdict == _TRUE and p.verdict > 0.0:
         out = Marks(p.verdict if heed < p.heed_true else 0.0, 0.0)
     return out
 

@@ -40,7 +40,7 @@ def main(arguments: Sequence[str]) -> None:
 
     take_over()
     began = time.monotonic()
-    print("compiling kernels: loading", flush=True)
+    print("compiling kernels: loading (once after an installation; about two minutes)", flush=True)
 
     from townsquare.simulation.warm import load, warm, warm_first_run
 

@@ -112,7 +112,7 @@ def _show_claim(run: Run, agent: str, claim: int, *, as_json: bool) -> int:
         [asdict(meeting) for meeting in belief.meetings], (str, "step"), (cut(28), "shown by=by"),
         (str, "beside it=shown_label"), (share, "believed=judged"),
         (digits(3, sign=True), "before it=start", "sources", "readings", "label", "note", "sum=judged"),
-        (share, "without them, later=remembered"), words=("shown by", "beside it"),
+        (share, "believed afterwards=remembered"), words=("shown by", "beside it"),
     )  # fmt: skip
     return 0
 

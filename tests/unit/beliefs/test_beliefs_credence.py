@@ -50,7 +50,7 @@ def taken(state: BeliefState, params: Any, inputs: BeliefInputs) -> tuple[Belief
 
 def marks(s: Params, heed: float, row: dict[str, Any]) -> tuple[float, float] | None:
     """What the verdict and the note beside a claim add to its log odds; None where neither stands there."""
-    verdict, noted = row.get("verdict"), row.get("noted", False)
+    verdict, noted = row.get("verdict") if s.verdict else None, row.get("noted", False) and s.note > 0
     if noted or verdict == Verdict.FALSE:
         if heed >= s.heed_false:
             return 0.0, 0.0

@@ -54,6 +54,7 @@ function Claim({ belief, hours }: { belief: ClaimBelief; hours: number | null | 
         {belief.sentences.slice(1).map((sentence) => (
           <p key={sentence}>{sentence}</p>
         ))}
+        <p className="note">In log odds: how likely the claim seemed before, who passed it on, having read it, a label and a note sum to the last column.</p>
         <div className="scroll" tabIndex={0} role="region" aria-label="Belief at each showing">
           <table>
             <thead>

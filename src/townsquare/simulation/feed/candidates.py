@@ -274,7 +274,10 @@ def _notes(world: World, roots: Roots, draw: np.uint64, offers: bool) -> Notes:
 
 
 def per_root(world: World, roots: Roots, options: FeedOptions, code: Array) -> dict[str, Array]:
-    """Return columns of exposures that are functions of ``code`` (k,): of a root, and of whether labels are shown."""
+    """Return columns of exposures that are functions of ``code`` (k,): the place in ``roots``.
+
+    Where some readers are shown labels and others are not, the code of those who are is ``roots.labeled`` higher.
+    """
     posts, labeled = world.posts, (code >= roots.labeled) & options.labels.any()
     row = roots.row[np.where(labeled, code - roots.labeled, code)]
     is_comment = posts["kind"][row] == PostKind.COMMENT
