@@ -198,7 +198,7 @@ export interface Answers {
 
 export interface Facts {
   answer: string;
-  checks: { fact: string; statement: string; target: string; unit: string; value: string; interval: string; inside: boolean | null }[];
+  checks: { fact: string; statement: string; target: string; unit: string; value: string; interval: string; inside: string }[];
 }
 
 export interface ArmCourse {

@@ -9,11 +9,12 @@ import { Agents } from "./views/agents";
 import { Runs } from "./views/runs";
 
 // Charts and the network are large: the list of runs is there before they are.
+export const comparison = (): Promise<typeof import("./views/comparison")> => import("./views/comparison");
 const overview = (): Promise<typeof import("./views/overview")> => import("./views/overview");
 const Agent = loaded(() => import("./views/agent").then((file) => file.Agent));
 const Cascades = loaded(() => import("./views/cascade").then((file) => file.Cascades));
 const Compare = loaded(() => import("./views/compare").then((file) => file.Compare));
-const Comparison = loaded(() => import("./views/comparison").then((file) => file.ComparisonView));
+const Comparison = loaded(() => comparison().then((file) => file.ComparisonView));
 const Debate = loaded(() => import("./views/debate").then((file) => file.Debate));
 const Network = loaded(() => import("./views/network").then((file) => file.NetworkView));
 const Notes = loaded(() => import("./views/notes").then((file) => file.Notes));

@@ -1,14 +1,14 @@
 // One chart: an ECharts canvas that follows its box. Tooltips are drawn, never HTML, so no text can become markup.
 import { useEffect, useRef, type JSX } from "react";
-import { BarChart, LineChart, ScatterChart } from "echarts/charts";
+import { BarChart, CustomChart, LineChart, ScatterChart } from "echarts/charts";
 import { GridComponent, MarkLineComponent, TooltipComponent } from "echarts/components";
 import { init, use, type EChartsType } from "echarts/core";
 import { CanvasRenderer } from "echarts/renderers";
 import type { EChartsCoreOption } from "echarts/core";
-import { inDays } from "./format";
+import { inDays, roundTimes } from "./format";
 import { type Colors } from "./theme";
 
-use([BarChart, LineChart, ScatterChart, GridComponent, MarkLineComponent, TooltipComponent, CanvasRenderer]);
+use([BarChart, CustomChart, LineChart, ScatterChart, GridComponent, MarkLineComponent, TooltipComponent, CanvasRenderer]);
 
 export interface Picked {
   series: string;
@@ -31,33 +31,55 @@ export function Chart({ name, label, option, height = 260, onPick, onPlace }: Pr
   const listeners = useRef({ onPick, onPlace });
   listeners.current = { onPick, onPlace };
 
-  useEffect(() => {
-    const made = init(box.current);
-    chart.current = made;
-    made.on("click", (event) => {
-      const picked = { series: String(event.seriesId ?? ""), name: String(event.name), index: event.dataIndex ?? 0 };
-      listeners.current.onPick?.(picked);
-    });
-    made.getZr().on("click", (event: { offsetX: number; offsetY: number }) => {
-      const at = made.convertFromPixel({ gridIndex: 0 }, [event.offsetX, event.offsetY]) as unknown;
-      const x = Array.isArray(at) ? (at[0] as number) : Number.NaN;
-      if (Number.isFinite(x)) listeners.current.onPlace?.(x);
-    });
-    // The observer also calls when it starts, with the size that the chart has.
-    const watch = new ResizeObserver(() => made.getWidth() !== box.current?.clientWidth && made.resize());
-    if (box.current) watch.observe(box.current);
-    return () => {
-      watch.disconnect();
-      made.dispose();
-    };
-  }, []);
+  useEffect(() => () => chart.current?.dispose(), []);
 
   useEffect(() => {
-    chart.current?.setOption({ animation: false, ...option }, { notMerge: true });
-    if (box.current) box.current.dataset["ready"] = "1";
+    const at = box.current;
+    if (!at) return undefined;
+    const draw = (): void => {
+      chart.current ??= made(at, listeners);
+      chart.current.setOption({ animation: false, ...option }, { notMerge: true });
+      at.dataset["ready"] = "1";
+    };
+    if (at.getBoundingClientRect().top >= window.innerHeight) return whenIdle(draw); // below what is seen
+    draw();
+    return undefined;
   }, [option]);
 
+  useEffect(() => {
+    // The observer also calls when it starts, with the size that the chart has.
+    const watch = new ResizeObserver(() => chart.current?.getWidth() !== box.current?.clientWidth && chart.current?.resize());
+    if (box.current) watch.observe(box.current);
+    return () => watch.disconnect();
+  }, []);
+
   return <div ref={box} role="img" aria-label={label} data-testid={name} className="chart" style={{ height }} />;
+}
+
+type Listeners = { current: { [Name in "onPick" | "onPlace"]: Properties[Name] | undefined } };
+
+function made(box: HTMLElement, listeners: Listeners): EChartsType {
+  const chart = init(box);
+  chart.on("click", (event) => {
+    const picked = { series: String(event.seriesId ?? ""), name: String(event.name), index: event.dataIndex ?? 0 };
+    listeners.current.onPick?.(picked);
+  });
+  chart.getZr().on("click", (event: { offsetX: number; offsetY: number }) => {
+    const at = chart.convertFromPixel({ gridIndex: 0 }, [event.offsetX, event.offsetY]) as unknown;
+    const x = Array.isArray(at) ? (at[0] as number) : Number.NaN;
+    if (Number.isFinite(x)) listeners.current.onPlace?.(x);
+  });
+  return chart;
+}
+
+// Calls back when the page has nothing else to do, and at the latest in half a second; returns what calls it off.
+function whenIdle(call: () => void): () => void {
+  if (!window.requestIdleCallback) {
+    const timer = window.setTimeout(call);
+    return () => window.clearTimeout(timer);
+  }
+  const asked = window.requestIdleCallback(call, { timeout: 500 });
+  return () => window.cancelIdleCallback(asked);
 }
 
 export function axes(colors: Colors, x: object = {}, y: object = {}): EChartsCoreOption {
@@ -99,9 +121,6 @@ export function markStep(step: number, colors: Colors): object {
   };
 }
 
-const TICKS = 7;
-const ROUND = [1, 2, 3, 4, 6, 7, 8, 12, 14, 21, 28];
-
 // An axis of steps that is labeled in hours or days where steps have a length.
 export function timeAxis(colors: Colors, hours: number | null | undefined, last: number): object {
   if (!hours || last < 1) return { min: 0, max: Math.max(last, 1) };
@@ -111,7 +130,7 @@ export function timeAxis(colors: Colors, hours: number | null | undefined, last:
 
 // An axis to `last`, on which `each` is one hour or day; labels stand at round numbers of them.
 export function unitAxis(colors: Colors, unit: "days" | "hours", last: number, each: number): object {
-  const apart = each * (ROUND.find((times) => last / (times * each) <= TICKS) ?? Math.ceil(last / each / TICKS));
+  const apart = each * roundTimes(last / each);
   const label = (at: number): string => (unit === "days" ? `day ${Math.round(at / each)}` : `${Math.round(at / each)} h`);
   const whole = Math.abs(last / apart - Math.round(last / apart)) < 1e-9;
   return { min: 0, max: last, interval: apart, minInterval: 0, axisLabel: { color: colors.muted, fontSize: 12, formatter: label, showMaxLabel: whole, hideOverlap: true, alignMinLabel: "left" } };

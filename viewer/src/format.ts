@@ -79,3 +79,11 @@ export function moment(step: number, hours: number | null | undefined, last: num
   const time = clock(step, hours, last);
   return time ? `step ${step} (${time})` : `step ${step}`;
 }
+
+const TICKS = 7;
+const ROUND = [1, 2, 3, 4, 6, 7, 8, 12, 14, 21, 28];
+
+// How many hours, days or steps two ticks of an axis of so many are apart.
+export function roundTimes(many: number, ticks = TICKS): number {
+  return ROUND.find((times) => many / times <= ticks) ?? Math.ceil(many / ticks);
+}

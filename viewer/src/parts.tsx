@@ -72,9 +72,9 @@ export function Problem({ wrong }: { wrong: Wrong }): JSX.Element {
 }
 
 // What was answered, or why not, or that it is on its way.
-export function Answered<T>({ of, children }: { of: Answer<T>; children: (data: T) => ReactNode }): JSX.Element {
+export function Answered<T>({ of, wait = "Reading the recorded run…", children }: { of: Answer<T>; wait?: string; children: (data: T) => ReactNode }): JSX.Element {
   if (of.wrong) return <Problem wrong={of.wrong} />;
-  if (of.data === null) return <p className="loading">Reading the recorded run…</p>;
+  if (of.data === null) return <p className="loading">{wait}</p>;
   return <>{children(of.data)}</>;
 }
 
@@ -176,9 +176,9 @@ export function StepSlider({ value, last, first = 0, play = true, hours }: StepP
   );
 }
 
-export function stepOf(query: URLSearchParams, last: number, first = 0): number {
+export function stepOf(query: URLSearchParams, last: number, first = 0, usual = last): number {
   const text = query.get("step");
-  const asked = text !== null && /^\d{1,6}$/.test(text) ? Number(text) : last;
+  const asked = text !== null && /^\d{1,6}$/.test(text) ? Number(text) : usual;
   return Math.min(Math.max(asked, first), last);
 }
 

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from threading import Lock
 from typing import Any
 
 import numba as nb
@@ -58,6 +59,8 @@ def log_odds_at(stance: float, anchoring: float, margin: float) -> float:
     return start
 
 
+_COMPILING = Lock()
+"""Held by calls of what compiles at its first call: two threads would compile the same signature, with a warning."""
 _elementwise = nb.vectorize(cache=True)  # type: ignore[no-untyped-call]
 
 
@@ -128,4 +131,5 @@ def start_log_odds(
 
 def _each(function: Callable[..., Any], *columns: npt.ArrayLike) -> Float:
     """Return a compiled function of each entry of the columns, which broadcast."""
-    return np.asarray(function(*(np.asarray(column, np.float64) for column in columns)))
+    with _COMPILING:
+        return np.asarray(function(*(np.asarray(column, np.float64) for column in columns)))

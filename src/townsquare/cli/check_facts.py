@@ -82,14 +82,13 @@ def _show(report: FactReport) -> None:
 
     def row(check: FactCheck) -> tuple[str, ...]:
         ends = f" [{short_number(check.low)}, {short_number(check.high)}]" if math.isfinite(check.low) else ""
-        mark = "not scored" if check.fact.verify else "yes" if check.inside else "NO"
         fact, left = check.fact, "yes" if check.fact.left_out else ""
         return (
             fact.id,
             CLASSES.get(fact.scope, fact.scope),
             f"{short_number(check.value)}{ends}",
             fact.target,
-            mark,
+            check.verdict,
             fact.unit,
             fact.certainty,
             left,

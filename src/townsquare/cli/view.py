@@ -55,6 +55,9 @@ def view(
             threading.Timer(0.3, webbrowser.open, [page]).start()
         with suppress(KeyboardInterrupt):
             made.run(sockets=[socket])
+    if made.broke_off:
+        sys.stdout.flush()
+        os._exit(0)  # threads that still compute an answer cannot be ended, and would abort the interpreter's own end
     return 0
 
 

@@ -161,7 +161,7 @@ def _held_against_facts(recorded: Run | Experiment, rule: str) -> tuple[list[Blo
 def _fact_table(caption: str, checks: Sequence[FactCheck]) -> Block:
     rows = [
         (check.fact.id, check.fact.statement, short_number(check.value), check.fact.target, check.fact.unit,
-         "yes" if check.inside else "NO")
+         check.verdict)
         for check in checks
     ]  # fmt: skip
     return table(caption, rows, (str, "fact", "statement"), (str, "value", "published interval", "unit", "inside"))

@@ -41,7 +41,7 @@ def test_the_agent_view_says_why_a_claim_is_believed_no_more(tmp_path: Path) -> 
     given = {"beliefs": {"rule": "credence"}, "moderation": {"strategy": "hybrid", "posts_per_step": 20}}
     of = snapshot(record(tmp_path / "run", agents=40, steps=6, **given))
     assert agent(of, 5)["claims"]
-    told = claims(of, 5)
+    told = claims(of, 5, 10)
     turned = [(known["meetings"][-1]["start"] > 0) != (known["meetings"][-1]["judged"] > 0) for known in told["claims"]]
     assert turned == sorted(turned, reverse=True)
     assert any(turned)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import socket
 import threading
 import time
@@ -12,6 +13,11 @@ from urllib.parse import urlsplit
 
 import anyio
 import pytest
+import uvicorn
+from starlette.applications import Starlette
+from starlette.requests import Request
+from starlette.responses import PlainTextResponse
+from starlette.routing import Route
 
 import townsquare as ts
 from postgres_server import ask as ask_server
@@ -22,7 +28,7 @@ from townsquare.core.errors import RecordError
 from townsquare.pages.view import serving as at_work
 from townsquare.pages.view.library import Library
 from townsquare.pages.view.live import MOST, PAUSE, EventStreams
-from townsquare.pages.view.serving import serving
+from townsquare.pages.view.serving import Viewer, listen, serving
 from townsquare.record.postgresql.address import Address, write_address
 from townsquare.record.run import Run
 
@@ -256,3 +262,26 @@ def test_row_20_half_open_requests_are_ended(running: Path, monkeypatch: pytest.
         assert follows.recv(65536).startswith(b"HTTP/1.1 200")
         time.sleep(0.7)
         assert follows.recv(65536), "an answer that goes on is not ended"
+
+
+def test_the_end_breaks_a_request_off_without_a_trace(caplog: pytest.LogCaptureFixture) -> None:
+    asked, end = threading.Event(), threading.Event()
+
+    def slow(_: Request) -> PlainTextResponse:
+        asked.set()
+        end.wait(60)
+        return PlainTextResponse("late")
+
+    pages = Starlette(routes=[Route("/", slow)])
+    made = Viewer(uvicorn.Config(pages, log_level="warning", timeout_graceful_shutdown=1))
+    logging.getLogger("uvicorn").addHandler(caplog.handler)
+    listening = listen(0)
+    thread = threading.Thread(target=made.run, kwargs={"sockets": [listening]})
+    thread.start()
+    with socket.create_connection(listening.getsockname()) as client:
+        client.sendall(b"GET / HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n")
+        assert asked.wait(10)
+        made.should_exit = True
+        thread.join(20)
+    end.set()
+    assert (thread.is_alive(), made.broke_off, caplog.text) == (False, True, "")

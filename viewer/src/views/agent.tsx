@@ -22,7 +22,7 @@ export function Agent({ head, route, fresh, id }: ViewProperties & { id: number 
     <Answered of={facts}>
       {(facts) => {
         const first = Math.min(facts.born + 1, head.last_step);
-        const step = stepOf(route.query, head.last_step, Math.max(first, Math.min(1, head.last_step)));
+        const step = stepOf(route.query, head.last_step, Math.max(first, Math.min(1, head.last_step)), largest(facts, proposition) ?? head.last_step);
         return (
           <>
             <div className="page-head">
@@ -45,6 +45,19 @@ export function Agent({ head, route, fresh, id }: ViewProperties & { id: number 
       }}
     </Answered>
   );
+}
+
+// The step in which the stance changed most: where no step is asked for, that is what a reader wants to see explained.
+function largest({ course }: AgentFacts, proposition: string): number | null {
+  let [found, most, before] = [null as number | null, 0, null as number | null];
+  course.proposition.forEach((name, row) => {
+    if (name !== proposition) return;
+    const stance = course.stance[row]!;
+    const size = before === null ? 0 : Math.abs(stance - before);
+    if (size > most) [found, most] = [course.step[row]!, size];
+    before = stance;
+  });
+  return found;
 }
 
 interface PersonProperties {

@@ -171,11 +171,17 @@ function Played({ both, head, label, show, asked }: PlayedProperties): JSX.Eleme
             {both.length > 1 && <figcaption>{label(of.run)}</figcaption>}
             {layouts[nth] ? <Drawn of={of} layout={layouts[nth]} at={at} span={[start, end]} timed={show !== "map"} colors={colors} /> : <p className="loading">Finding communities…</p>}
             <Counts of={of} step={step >= end ? of.last : step} />
-            {show === "map" && <Into of={of} where={where} step={step >= end ? of.last : step} />}
           </figure>
         ))}
       </div>
       <Legend colors={colors} believed={both.some((of) => of.beliefs.agent.length > 0)} timed={show !== "map"} hours={head.hours} last={end} />
+      {show === "map" && (
+        <div className={both.length > 1 ? "pair" : ""}>
+          {both.map((of) => (
+            <Into key={of.run} of={of} where={where} step={step >= end ? of.last : step} />
+          ))}
+        </div>
+      )}
     </>
   );
 }

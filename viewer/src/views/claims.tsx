@@ -1,5 +1,5 @@
 // Claims that an agent met: how far it believed each before and at the last showing, and why that changed.
-import type { JSX } from "react";
+import { useState, type JSX } from "react";
 import { useAnswer, type ClaimBelief } from "../api";
 import { moment, percent, signed } from "../format";
 import { Answered, Section, Tag } from "../parts";
@@ -12,11 +12,14 @@ interface Place {
   fresh: string;
 }
 
+const LISTED = 10; // claims at first
+const MORE = 50;
 const PARTS = ["start", "sources", "readings", "label", "note", "judged"] as const;
 
 export function ClaimsSection({ run, agent, hours, fresh }: Place): JSX.Element {
   const query: Query = { run, agent };
-  const answer = useAnswer<{ met: number; claims: ClaimBelief[] }>("/api/claims", query, fresh);
+  const [most, setMost] = useState(LISTED);
+  const answer = useAnswer<{ met: number; claims: ClaimBelief[] }>("/api/claims", { ...query, most }, fresh);
   return (
     <Section title="Claims, and how far this agent believes them" wide csv={{ name: "claims", query }} note="The chance that the agent would call a claim true, before the first and at the last showing. First are claims on which the answer changed from true to false or back, at a chance of 50%.">
       <Answered of={answer}>
@@ -27,7 +30,11 @@ export function ClaimsSection({ run, agent, hours, fresh }: Place): JSX.Element 
                 <Claim key={belief.claim} belief={belief} hours={hours} />
               ))}
             </ul>
-            {data.met > data.claims.length && <p className="note">{data.met - data.claims.length} more claims are in the CSV.</p>}
+            {data.met > data.claims.length && (
+              <button type="button" onClick={() => setMost(most + MORE)}>
+                Show {Math.min(MORE, data.met - data.claims.length)} more of {data.met - data.claims.length}
+              </button>
+            )}
             {!data.met && <p>The agent met no claim.</p>}
           </>
         )}

@@ -1,7 +1,7 @@
 // A comparison: what it says, the primary outcome by arm, courses over one another, all outcomes, facts, its runs.
 import { useEffect, useState, type JSX } from "react";
 import { useAnswer, type Answer, type Answers, type ArmMean, type Compared, type Courses, type Facts } from "../api";
-import { count, words } from "../format";
+import { count, plural, words } from "../format";
 import { Answered, Estimate, isOn, Section, State, Tag, Toggle, Verdict } from "../parts";
 import { compared, link, withQuery, type Route } from "../route";
 import { useColors } from "../theme";
@@ -64,7 +64,7 @@ function Inside({ data, courses, route, fresh }: { data: Compared; courses: Answ
       </div>
       <div className="cards">
         {data.outcome && <Primary data={data} />}
-        <AnswerCard id={data.id} fresh={fresh} asked={courses.data !== null || courses.wrong !== null} />
+        <AnswerCard id={data.id} runs={data.finished} fresh={fresh} asked={courses.data !== null || courses.wrong !== null} />
       </div>
       <OverlayView answer={courses} query={{ comparison: data.id }} single={false} />
       <Outcomes data={data} all={isOn(route.query, "all", false)} />
@@ -75,11 +75,11 @@ function Inside({ data, courses, route, fresh }: { data: Compared; courses: Answ
 }
 
 // The answer takes long the first time: it is asked once the courses are there, which would else wait beside it.
-function AnswerCard({ id, fresh, asked }: { id: string; fresh: string; asked: boolean }): JSX.Element {
+function AnswerCard({ id, runs, fresh, asked }: { id: string; runs: number; fresh: string; asked: boolean }): JSX.Element {
   const answers = useAnswer<Answers>(asked ? "/api/answer" : "", { comparison: id }, fresh);
   return (
     <Section title="Answer" note={answers.data?.question} wide>
-      <Answered of={answers}>
+      <Answered of={answers} wait={`Working out the answer from ${plural(runs, "run")}; the first time, each run is read, which takes a while for large runs.`}>
         {(data) => (
           <div data-testid="answer">
             {data.sentences.length === 0 && <p className="muted">No run is finished yet.</p>}
@@ -231,7 +231,7 @@ function FactsCard({ data, asked }: { data: Compared; asked: boolean }): JSX.Ele
   const [wanted, setWanted] = useState(asked);
   if (!data.finished) return null;
   return (
-    <Section title="Published facts, by arm" {...(wanted ? { csv: { name: "facts", query: { comparison: data.id } } } : {})} note="Facts about people and platforms, measured in the runs of each arm together: mean with 95% CI. ✓ the mean is inside the published range, ✗ outside; not scored: nobody has checked the published range against its source. Facts of the default belief rules are counted apart; they are the same for all runs." wide>
+    <Section title="Published facts, by arm" {...(wanted ? { csv: { name: "facts", query: { comparison: data.id } } } : {})} note="Facts about people and platforms, measured in the runs of each arm together: mean with 95% CI. ✓ the mean is inside the published range, ✗ outside; uncertain: the CI holds an end of the range; not scored: nobody has checked the published range against its source. Facts of the default belief rules are counted apart; they are the same for all runs." wide>
       {wanted ? (
         <div className="scroll" tabIndex={0}>
           {data.arms.map((arm) => (
@@ -245,6 +245,10 @@ function FactsCard({ data, asked }: { data: Compared; asked: boolean }): JSX.Ele
       )}
     </Section>
   );
+}
+
+function isMissed({ inside }: { inside: string }): boolean {
+  return inside === "no" || inside === "no, uncertain";
 }
 
 function FactsOf({ id, arm }: { id: string; arm: ArmMean }): JSX.Element {
@@ -273,7 +277,7 @@ function FactsOf({ id, arm }: { id: string; arm: ArmMean }): JSX.Element {
                   </tr>
                 </thead>
                 <tbody>
-                  {[...data.checks].sort((a, b) => Number(a.inside !== false) - Number(b.inside !== false)).map((check) => (
+                  {[...data.checks].sort((a, b) => Number(isMissed(b)) - Number(isMissed(a))).map((check) => (
                     <tr key={check.fact}>
                       <th scope="row" className="wrap">
                         {check.statement} <small className="muted">{check.fact}</small>
@@ -283,7 +287,7 @@ function FactsOf({ id, arm }: { id: string; arm: ArmMean }): JSX.Element {
                       </td>
                       <td className="num">{check.target}</td>
                       <td className="muted">{check.unit}</td>
-                      <td>{check.inside === null ? <span className="muted">not scored</span> : <Tag kind={check.inside ? "true" : "false"}>{check.inside ? "✓ yes" : "✗ no"}</Tag>}</td>
+                      <td>{check.inside === "not scored" ? <span className="muted">not scored</span> : <Tag kind={isMissed(check) ? "false" : "true"}>{isMissed(check) ? "✗" : "✓"} {check.inside}</Tag>}</td>
                     </tr>
                   ))}
                 </tbody>

@@ -1,5 +1,5 @@
 // Community notes in the plane of intercept and factor, raters by side, and why a note is shown or not.
-import { useEffect, useMemo, type JSX } from "react";
+import { useEffect, useMemo, useState, type JSX } from "react";
 import type { EChartsCoreOption } from "echarts/core";
 import { useAnswer } from "../api";
 import { axes, Chart, tooltip } from "../chart";
@@ -398,8 +398,9 @@ function List({ run, all, at, only, latest, chosen, now, step, hours, query }: L
   const delay = ({ shown, published }: NoteText): string => (hours ? `${plain((shown! - published!) * hours, 0)} h` : plural(shown! - published!, "step"));
   rows.sort((a, b) => (latest ? waited(b) - waited(a) : 0) || EVERY.indexOf(status[a] ?? "pending") - EVERY.indexOf(status[b] ?? "pending") || (intercept[b] ?? -9) - (intercept[a] ?? -9));
   const numbers = all.thresholds !== null;
+  const [listed, setListed] = useState(LISTED);
   return (
-    <Section wide title={`All notes at ${now}`} {...(numbers ? {} : { csv: { name: "plane", query } })} note={`${count(rows.length)} notes${rows.length > LISTED ? `; the first ${LISTED} are listed, the CSV has all` : ""}. First shown after: from the post to the first showing of the note. Views before: share of all views of the post until then.`}>
+    <Section wide title={`All notes at ${now}`} {...(numbers ? {} : { csv: { name: "plane", query } })} note={`${count(rows.length)} notes. First shown after: from the post to the first showing of the note. Views before: share of all views of the post until then.`}>
       <div className="toggles">
         <Choice label="Status" name="status" value={only} of={[["", "all"], ...EVERY.map((known): [string, string] => [known, STATUS[known]])]} />
         <Choice label="Order" name="order" value={latest ? "late" : ""} of={[["", "by intercept"], ["late", "the latest first"]]} />
@@ -419,7 +420,7 @@ function List({ run, all, at, only, latest, chosen, now, step, hours, query }: L
             </tr>
           </thead>
           <tbody>
-            {rows.slice(0, LISTED).map((row) => {
+            {rows.slice(0, listed).map((row) => {
               const text = all.notes[note[row] ?? 0];
               return (
                 <tr key={note[row]} className={note[row] === chosen ? "chosen" : ""}>
@@ -448,6 +449,11 @@ function List({ run, all, at, only, latest, chosen, now, step, hours, query }: L
           </tbody>
         </table>
       </div>
+      {rows.length > listed && (
+        <button type="button" onClick={() => setListed(listed + LISTED)}>
+          Show {Math.min(LISTED, rows.length - listed)} more of {count(rows.length - listed)}
+        </button>
+      )}
     </Section>
   );
 }

@@ -146,24 +146,32 @@ function courseOption(course: OneCourse, data: Courses, show: Show, hidden: stri
 }
 
 function armSeries(arm: ArmCourse, name: string, style: Style): object[] {
-  const banded = arm.low.some((value) => value !== null);
-  const common = { type: "line", stack: `band ${arm.arm}`, stackStrategy: "all", showSymbol: false, silent: true, lineStyle: { opacity: 0 }, tooltip: { show: false } };
-  const low = arm.at.map((at, row) => [at, arm.low[row] ?? arm.value[row]]);
-  const wide = arm.at.map((at, row) => [at, (arm.high[row] ?? arm.value[row] ?? 0) - (arm.low[row] ?? arm.value[row] ?? 0)]);
-  const band = banded ? [{ ...common, data: low }, { ...common, data: wide, areaStyle: { color: style.color, opacity: 0.13 } }] : [];
-  return [
-    ...band,
-    {
-      id: arm.arm,
-      name,
-      type: "line",
-      data: arm.at.map((at, row) => [at, arm.value[row] ?? null]),
-      showSymbol: arm.at.length < 2,
-      lineStyle: { color: style.color, width: 2.2, type: style.dash },
-      itemStyle: { color: style.color },
-      z: 5,
-    },
-  ];
+  const line = {
+    id: arm.arm,
+    name,
+    type: "line",
+    data: arm.at.map((at, row) => [at, arm.value[row] ?? null]),
+    showSymbol: arm.at.length < 2,
+    lineStyle: { color: style.color, width: 2.2, type: style.dash },
+    itemStyle: { color: style.color },
+    z: 5,
+  };
+  return arm.low.some((value) => value !== null) ? [band(arm, style.color), line] : [line];
+}
+
+// The area between the ends of the intervals: a polygon for each stretch of rows that have one.
+function band(arm: ArmCourse, color: string): object {
+  const pieces: [number, number, number][][] = [[]];
+  arm.at.forEach((at, row) => {
+    const [low, high] = [arm.low[row] ?? null, arm.high[row] ?? null];
+    if (low !== null && high !== null) pieces.at(-1)!.push([at, low, high]);
+    else if (pieces.at(-1)!.length) pieces.push([]);
+  });
+  const corners = pieces.map((rows) => [...rows.map(([at, low]) => [at, low]), ...rows.toReversed().map(([at, , high]) => [at, high])]);
+  const renderItem = ({ dataIndex }: { dataIndex: number }, { coord }: { coord: (at: unknown) => number[] }): object | null =>
+    dataIndex > 0 ? null : { type: "group", children: corners.map((points) => ({ type: "polygon", shape: { points: points.map(coord) }, style: { fill: color, opacity: 0.13 } })) };
+  // The data are for the extent of the axis: the first of them draws all.
+  return { type: "custom", clip: true, silent: true, tooltip: { show: false }, encode: { x: 0, y: [1, 2] }, data: pieces.flat(), renderItem };
 }
 
 // Courses are in steps, or in hours or days where steps have a length.

@@ -1,6 +1,6 @@
 // The drawn life of a post: a tree over time, and the same people by community. Only what is new is drawn in a frame.
 import type { Cascade } from "../api";
-import { clock, words } from "../format";
+import { clock, inDays, roundTimes, words } from "../format";
 import { mix, type Colors } from "../theme";
 
 export interface Spot {
@@ -129,16 +129,18 @@ export class Spread {
     return Math.min(this.height - 2 * EDGE, (this.width - 2 * EDGE) / this.layout.wide);
   }
 
-  // Ticks of time below the picture.
+  // Ticks of time below the picture, at round numbers of days, half days, hours or steps.
   private axis([first, last]: [number, number]): void {
     const { hours, last: end } = this.of;
-    const many = Math.max(2, Math.floor(this.width / 150));
+    const days = hours && inDays(hours, end) ? ((last - first) * hours) / 24 : 0;
+    const each = days >= 1 ? (days > 3 ? 24 : 12) / hours! : 1 / (hours || 1);
+    const apart = Math.max(1, Math.round(each * roundTimes((last - first) / each, Math.max(2, Math.floor(this.width / 110)))));
     this.pen.fillStyle = this.colors.muted;
     this.pen.font = "12px system-ui, sans-serif";
-    for (let nth = 0; nth <= many; nth++) {
-      const step = Math.round(first + ((last - first) * nth) / many);
-      this.pen.textAlign = nth === 0 ? "left" : nth === many ? "right" : "center";
-      this.pen.fillText(clock(step, hours, end) || `step ${step}`, nth === 0 ? 2 : nth === many ? this.width - 2 : this.x({ x: step, y: 0 }), this.height - 5);
+    for (let step = Math.ceil(first / apart) * apart; step <= last; step += apart) {
+      const [x, text] = [this.x({ x: step, y: 0 }), clock(step, hours, days && days < 1 ? 0 : end) || `step ${step}`];
+      const half = this.pen.measureText(text).width / 2;
+      this.pen.fillText(text.replace(/\.0$/, ""), Math.min(Math.max(x, half), this.width - half) - half, this.height - 5);
     }
   }
 

@@ -58,6 +58,16 @@ class FactCheck:
         return self.fact.holds(self.value) if self.measured else None
 
     @property
+    def verdict(self) -> str:
+        """``yes`` or ``no``, ``uncertain`` where the 95% CI holds an end of the published range; ``not scored``."""
+        if not self.scored:
+            return "not scored"
+        low, high = self.fact.interval
+        ends = {"at least": [low], "at most": [high]}.get(self.fact.direction, [low, high])
+        uncertain = any(self.low < end < self.high for end in ends)
+        return ("yes" if self.inside else "no") + (", uncertain" if uncertain else "")
+
+    @property
     def scored(self) -> bool:
         """Whether it counts in the answer: measured, and not from memory."""
         return self.measured and not self.fact.verify

@@ -38,6 +38,5 @@ def fact_section(run: Reads) -> Section | None:
 def _row(check: FactCheck) -> tuple[str, ...]:
     """Return the cells of a measured fact."""
     fact = check.fact
-    inside = "not scored" if fact.verify else "yes" if check.inside else "no"
     statement = f"{fact.statement} (left out)" if fact.left_out else fact.statement
-    return statement, short_number(check.value), fact.target, inside, fact.unit, fact.certainty, fact.definition
+    return statement, short_number(check.value), fact.target, check.verdict, fact.unit, fact.certainty, fact.definition

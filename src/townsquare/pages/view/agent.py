@@ -19,7 +19,6 @@ from townsquare.pages.view.answers import columns
 from townsquare.pages.view.library import Snapshot
 from townsquare.settings.resolve import resolve
 
-MOST_CLAIMS = 10
 MOST_MEMORIES = 100
 """Memories that a page takes at most; the CSV has all."""
 _NO_MARGIN = 1e-15
@@ -61,12 +60,12 @@ def agent_step(of: Snapshot, number: int, step: int) -> dict[str, Any]:
     }
 
 
-def claims(of: Snapshot, number: int) -> dict[str, Any]:
-    """Return how far an agent believed the claims it met, changed answers first, with their course in sentences."""
+def claims(of: Snapshot, number: int, most: int) -> dict[str, Any]:
+    """Return how far an agent believed at most so many of its claims, changed answers first, in sentences."""
     beliefs = claims_of(queries.OfAgent(of, number), number)
     return {
         "met": len(beliefs),
-        "claims": [{**asdict(belief), "sentences": belief.sentences} for belief in beliefs[:MOST_CLAIMS]],
+        "claims": [{**asdict(belief), "sentences": belief.sentences} for belief in beliefs[:most]],
     }
 
 

@@ -203,7 +203,7 @@ def _fact(check: Any) -> dict[str, Any]:
         "unit": fact.unit,
         "value": short_number(check.value),
         "interval": interval,
-        "inside": None if fact.verify else bool(check.inside),
+        "inside": check.verdict,
     }
 
 

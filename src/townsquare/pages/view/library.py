@@ -16,6 +16,7 @@ from typing import Any
 from townsquare.analysis.clock import clock_of
 from townsquare.analysis.contract import CachedRun, setting
 from townsquare.analysis.health import run_health
+from townsquare.analysis.moderation import strategy
 from townsquare.core.errors import RecordError, TownsquareError
 from townsquare.debate import results
 from townsquare.debate.results import DebateResults
@@ -292,7 +293,7 @@ def said_of(run: Run, failure: str = "") -> dict[str, Any]:
         "hours": clock_of(run).hours,
         "agents": int(steps["agents"][-1]) if steps.height else 0,
         "rule": str(setting(run, "beliefs", "rule", default="")),
-        "moderation": str(setting(run, "moderation", "strategy", default="")),
+        "moderation": strategy(run),
         "refused_share": health.refused_share,
         "actions": health.tried,
         "exposures": int(steps["exposures"].sum()),

@@ -87,7 +87,7 @@ def app(folder: Path | str, token: str = "") -> Starlette:
     guards = [
         Middleware(OnlyFromHere),
         *([Middleware(OnlyWithToken, token=token)] if token else []),
-        Middleware(GZipMiddleware, minimum_size=2048, compresslevel=3),
+        Middleware(GZipMiddleware, minimum_size=2048, compresslevel=1),
     ]
     return Starlette(routes=routes, middleware=guards)
 
@@ -120,7 +120,7 @@ QUESTIONS: Mapping[str, Question] = {
     "agent-step": asks(agents.agent_step, "agent", "step"),
     "waterfall": asks(agents.waterfall, "agent", "step", "proposition"),
     "without": asks(_without, "agent", "step", "number", "rank", "post"),
-    "claims": asks(agents.claims, "agent"),
+    "claims": asks(agents.claims, "agent", "most"),
     "records": asks(agents.records, "agent", "step", "proposition"),
     "without-record": asks(agents.without_record, "agent", "step", "proposition", "claim"),
     "notes": lambda of, _: of.cached.once("notes", lambda: notes.notes(of)),

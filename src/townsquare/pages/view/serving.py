@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 import socket
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -88,7 +89,21 @@ def address(of: socket.socket, token: str = "") -> str:
     return f"http://{LOOPBACK}:{of.getsockname()[1]}/{query}"
 
 
-def server(folder: Path | str, token: str = "") -> uvicorn.Server:
+class Viewer(uvicorn.Server):
+    """A server that ends without a trace of requests that it broke off."""
+
+    broke_off = False
+    """Whether a request was broken off: the thread that works on its answer goes on."""
+
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        """End; what is broken off by that is no error to log."""
+        logging.getLogger("uvicorn.error").setLevel(logging.CRITICAL)  # the next server sets its own level
+        answering = set(self.server_state.tasks)
+        await super().shutdown(sockets)
+        self.broke_off = any(task.cancelling() for task in answering)
+
+
+def server(folder: Path | str, token: str = "") -> Viewer:
     """Return the viewer of a folder, ready to run on a socket; raises as :func:`~townsquare.pages.view.server.app`."""
     pages = app(folder, token)
     config = uvicorn.Config(
@@ -100,7 +115,7 @@ def server(folder: Path | str, token: str = "") -> uvicorn.Server:
         server_header=False,
         timeout_graceful_shutdown=_GRACE,
     )
-    made = uvicorn.Server(config)
+    made = Viewer(config)
     pages.state.ending = lambda: made.should_exit
     return made
 
