@@ -2,13 +2,16 @@
 
 ``viewer.py FOLDER`` prints how long a recorded run takes to open: seconds from the address until each part of the
 overview stands, and when each request began and ended. It opens a copy without the files that the viewer writes, first
-in a new viewer, then again there, then in another new viewer.
+in a new viewer, then again there, then in another new viewer. It then plays the cascade with the most shares, as a tree
+and as a map, and prints its frames a second and its longest frame. For the folder of a comparison it prints how long
+the overlay takes, six times: until the courses on the screen are drawn, and until all are.
 
 First paint is Chromium's own first contentful paint of the overview; first chart is when the stances of that run are
 drawn, the run being opened for the first time and again; a slider step is from the change of the slider until the new
 picture stands, of the distribution in the overview and of all agents in the network. The overlay is of a comparison of
-four arms × 10 seeds, from the address until all courses are drawn; the table has 200 runs, and is measured until the
-next frame. Chromium draws by software here, so a machine with a graphics card is faster.
+four arms × 10 seeds, from the address until the courses on the screen are drawn, and until all are; the table has 200
+runs, and is measured until the next frame. Chromium draws by software here, so a machine with a graphics card is
+faster.
 """
 
 from __future__ import annotations
@@ -21,6 +24,7 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -49,9 +53,35 @@ SLIDE = """async (step) => {
   return performance.now() - start;
 }"""
 
-OVERLAY = """() => {
-  const charts = [...document.querySelectorAll('[data-testid=overlay] .chart')];
-  return charts.length > 0 && charts.every((one) => one.dataset.ready);
+# In the page as well: when the courses on the screen, and when all, are drawn.
+OVERLAY = """async () => {
+  const at = [];
+  while (at.length < 2) {
+    const charts = [...document.querySelectorAll('[data-testid=overlay] .chart')];
+    const seen = charts.filter((one) => one.getBoundingClientRect().top < innerHeight);
+    const drawn = (some) => some.length > 0 && some.every((one) => one.dataset.ready);
+    if (!at.length && drawn(seen)) at.push(performance.now());
+    if (at.length && drawn(charts)) at.push(performance.now());
+    await new Promise((done) => setTimeout(done, 4));
+  }
+  return at;
+}"""
+PLAY = """async () => {
+  const button = document.querySelector('[data-testid=play]');
+  const times = [];
+  button.click();
+  let before = performance.now();
+  await new Promise((done) => {
+    const start = before;
+    const next = (now) => {
+      times.push(now - before);
+      before = now;
+      if (now - start > 500 && button.ariaLabel === 'Play') done();
+      else requestAnimationFrame(next);
+    };
+    requestAnimationFrame(next);
+  });
+  return times;
 }"""
 ACT = """async ([kind, value]) => {
   const search = document.querySelector('input[type=search]');
@@ -109,20 +139,31 @@ def slides(browser: Any, url: str, view: str, ready: str) -> float:
     page.goto(f"{url}#/run/run/{view}")
     until(page, f"document.querySelector('[data-testid={ready}]')?.dataset.ready === '1'")
     page.evaluate(SLIDE, 1)
-    seconds = statistics.median(page.evaluate(SLIDE, step) for step in (2, 3, 4, 5, 1, 3, 5)) / 1000
+    seconds: float = statistics.median(page.evaluate(SLIDE, step) for step in (2, 3, 4, 5, 1, 3, 5)) / 1000
     page.close()
     return seconds
 
 
-def overlay(browser: Any, url: str) -> float:
-    """Seconds from the address of a comparison until all of its courses are drawn."""
+def overlay(browser: Any, url: str, comparison: str = "arms-1") -> tuple[float, float]:
+    """Seconds from the address of a comparison until its courses on the screen are drawn, and until all are."""
     page = browser.new_page(viewport={"width": 1280, "height": 900})
-    start = time.perf_counter()
-    page.goto(f"{url}#/comparison/arms-1", wait_until="commit")
-    until(page, OVERLAY)
-    seconds = time.perf_counter() - start
+    page.goto(f"{url}#/comparison/{comparison}", wait_until="commit")
+    seen, every = page.evaluate(OVERLAY)
     page.close()
-    return seconds
+    return seen / 1000, every / 1000
+
+
+def plays(browser: Any, url: str, run: str) -> Iterator[dict[str, Any]]:
+    """Play the cascade of a run with the most shares, as a tree and as a map."""
+    for show in ("tree", "map"):
+        page = browser.new_page(viewport={"width": 1280, "height": 900})
+        page.goto(f"{url}#/run/{run}/cascade?show={show if show == 'map' else ''}")
+        page.wait_for_selector("[data-testid=cascade][data-ready]")
+        page.wait_for_timeout(2000)
+        times = page.evaluate(PLAY)
+        shares = page.text_content("[data-testid=counts] span:nth-child(2)")
+        page.close()
+        yield {"cascade": show, "of": shares, "frames": 1000 * len(times) / sum(times), "longest": max(times) / 1000}
 
 
 def table(browser: Any, url: str) -> tuple[float, float]:
@@ -146,8 +187,9 @@ def compared(browser: Any) -> dict[str, float]:
             compare(layers, {"moderation.strategy": ARMS}, seeds, Path(folder) / f"arms-{number}").courses()
         with serving(folder) as url:
             first, *again = [overlay(browser, url) for _ in range(4)]
+            seen, every = map(statistics.median, zip(*again, strict=True))
             sort, filter_ = table(browser, url)
-    return {"overlay_first": first, "overlay": statistics.median(again), "sort": sort, "filter": filter_}
+    return {"overlay_first": first[0], "overlay": seen, "overlay_all": every, "sort": sort, "filter": filter_}
 
 
 def openings(browser: Any, folder: str) -> list[dict[str, Any]]:
@@ -177,15 +219,26 @@ def opening(browser: Any, url: str) -> dict[str, Any]:
 def main() -> None:
     """Record, open, slide, and print."""
     if not sys.argv[1].isdigit():
-        if not Path(sys.argv[1], "run.yaml").is_file():
-            sys.exit(f"{sys.argv[1]} is no folder of a run: give one that has a run.yaml")
+        given = Path(sys.argv[1]).resolve()
+        if (given / "experiment.json").is_file():
+            with sync_playwright() as started, serving(given.parent) as url:
+                browser = started.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
+                for seen, every in (overlay(browser, url, given.name) for _ in range(6)):
+                    print(json.dumps({"overlay": seen, "overlay_all": every, "load": os.getloadavg()[0]}))
+            return
+        if not (given / "run.yaml").is_file():
+            sys.exit(f"{given} is no folder of a run or comparison: it has no run.yaml and no experiment.json")
         with tempfile.TemporaryDirectory() as folder, sync_playwright() as started:
-            run = shutil.copytree(sys.argv[1], Path(folder) / "run", ignore=shutil.ignore_patterns("view-*"))
+            run = shutil.copytree(given, Path(folder) / "run", ignore=shutil.ignore_patterns("view-*"))
             browser = started.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
             opening_times = [*openings(browser, str(run)), openings(browser, str(run))[0]]
+            with serving(folder) as url:
+                played = list(plays(browser, url, run.name))
             browser.close()
         for name, figures in zip(("first", "again", "in a new viewer"), opening_times, strict=True):
             print(json.dumps({"opened": name, **figures, "load": os.getloadavg()[0]}))
+        for figures in played:
+            print(json.dumps(figures))
         return
     agents = int(sys.argv[1])
     with tempfile.TemporaryDirectory() as folder, sync_playwright() as started:

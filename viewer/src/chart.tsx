@@ -41,9 +41,12 @@ export function Chart({ name, label, option, height = 260, onPick, onPlace }: Pr
       chart.current.setOption({ animation: false, ...option }, { notMerge: true });
       at.dataset["ready"] = "1";
     };
-    if (at.getBoundingClientRect().top >= window.innerHeight) return whenIdle(draw); // below what is seen
-    draw();
-    return undefined;
+    if (at.getBoundingClientRect().top < window.innerHeight) {
+      draw();
+      return undefined;
+    }
+    const later = window.setTimeout(draw); // below the screen: after what is seen, each in a task of its own
+    return () => window.clearTimeout(later);
   }, [option]);
 
   useEffect(() => {
@@ -70,16 +73,6 @@ function made(box: HTMLElement, listeners: Listeners): EChartsType {
     if (Number.isFinite(x)) listeners.current.onPlace?.(x);
   });
   return chart;
-}
-
-// Calls back when the page has nothing else to do, and at the latest in half a second; returns what calls it off.
-function whenIdle(call: () => void): () => void {
-  if (!window.requestIdleCallback) {
-    const timer = window.setTimeout(call);
-    return () => window.clearTimeout(timer);
-  }
-  const asked = window.requestIdleCallback(call, { timeout: 500 });
-  return () => window.cancelIdleCallback(asked);
 }
 
 export function axes(colors: Colors, x: object = {}, y: object = {}): EChartsCoreOption {

@@ -24,6 +24,7 @@ ALLOWED = {
     "Nature Human Behaviour": "a journal",
     "CancelledError": "asyncio",
     ".cancelled()": "asyncio",
+    ".cancelling()": "asyncio",
     '"rumour"': "former spelling of topics",
 }
 

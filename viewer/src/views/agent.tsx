@@ -49,15 +49,15 @@ export function Agent({ head, route, fresh, id }: ViewProperties & { id: number 
 
 // The step in which the stance changed most: where no step is asked for, that is what a reader wants to see explained.
 function largest({ course }: AgentFacts, proposition: string): number | null {
-  let [found, most, before] = [null as number | null, 0, null as number | null];
+  let [step, most, before] = [null as number | null, 0, null as number | null];
   course.proposition.forEach((name, row) => {
     if (name !== proposition) return;
     const stance = course.stance[row]!;
     const size = before === null ? 0 : Math.abs(stance - before);
-    if (size > most) [found, most] = [course.step[row]!, size];
+    if (size > most) [step, most] = [course.step[row]!, size];
     before = stance;
   });
-  return found;
+  return step;
 }
 
 interface PersonProperties {
