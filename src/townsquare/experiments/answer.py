@@ -341,7 +341,7 @@ def _secondary(made: pl.DataFrame) -> list[str]:
 
 def _mover(runs: Mapping[tuple[str, int], Run]) -> tuple[str, int, Mover] | None:
     """Return the person who moved most in any run, with the arm and the seed of that run."""
-    moved = {key: largest for key, run in runs.items() if (largest := largest_change(run)) is not None}
+    moved = {key: largest for key, run in runs.items() if (largest := largest_change(CachedRun(run))) is not None}
     if not moved:
         return None
     arm, seed = max(moved, key=lambda key: abs(moved[key].change))

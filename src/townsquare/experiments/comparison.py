@@ -14,7 +14,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import polars as pl
+
 from townsquare.analysis import outcomes
+from townsquare.analysis.contract import CachedRun
+from townsquare.analysis.courses import courses
 from townsquare.core.errors import RecordError, RunsFailed, SettingError, WrongVersion
 from townsquare.core.threads import threads_for
 from townsquare.experiments.arms import Arm, arms_of, check_distinct, parse_seeds
@@ -225,11 +229,17 @@ def _execute_all(
     on_progress: Callable[[Progress], None] | None,
 ) -> Experiment:
     """Execute the jobs of a comparison, which is saved after each."""
-    with closing(execute(_execute, jobs, targets, workers, earlier, on_progress)) as results:
-        for job, result in results:
-            experiment = experiment.record(job.run, _seen(job, result))
-            with suppress(RecordError):  # a failed write ends no run: the last write counts
-                experiment.save(targets.store)
+    courses_of: dict[str, pl.DataFrame] = {}
+    try:
+        with closing(execute(_execute, jobs, targets, workers, earlier, on_progress)) as results:
+            for job, result in results:
+                experiment = experiment.record(job.run, _seen(job, result))
+                if isinstance(result, RunResult):
+                    courses_of[result.content_hash] = result.courses
+                with suppress(RecordError):  # a failed write ends no run: the last write counts
+                    experiment.save(targets.store)
+    finally:
+        experiment.keep_courses(courses_of)
     experiment.save(targets.store)
     if experiment.failed and not experiment.finished:
         do = "fix these errors and run the same command again"
@@ -258,4 +268,5 @@ def _execute(job: _Job, report: Report) -> RunResult:
             run = go_on(
                 folder, settings, on_step=lambda summary: report(summary.step), address=address, with_copy=False
             )
-        return RunResult(run.content_hash, outcomes(run))
+        read = CachedRun(run)
+        return RunResult(read.content_hash, outcomes(read), courses(read))

@@ -32,7 +32,7 @@ from townsquare.record.run import Run
 
 FILE = "experiment.json"
 COURSES_FILE = "courses.parquet"
-"""Courses of the finished runs, made when they are first asked for."""
+"""Courses of the finished runs: each is made as its run ends, or when it is first asked for."""
 _COURSES = 3
 """Another number makes stored courses anew: raise it when what they hold changes."""
 FORMAT = 1
@@ -104,10 +104,11 @@ _KINDS: dict[frozenset[type], Any] = {
 
 
 class RunResult(NamedTuple):
-    """What came of a finished run: its content hash and its outcomes."""
+    """What came of a finished run: its content hash, its outcomes and its courses."""
 
     content_hash: str
     outcomes: Mapping[str, float]
+    courses: pl.DataFrame
 
 
 @dataclass(frozen=True, slots=True)
@@ -213,17 +214,23 @@ class Experiment:
             :func:`townsquare.analysis.courses.courses`.
         """
         known = self._known_courses()
-        hashes = {run.folder: f"{_COURSES}:{run.content_hash}" for run in self.finished}
-        new = [folder for folder, content in hashes.items() if content not in known]
-        known |= {hashes[folder]: courses(CachedRun(Run.open(self.folder / folder))) for folder in new}
-        if new:
-            named = [known[content].with_columns(pl.lit(content).alias("run")) for content in set(hashes.values())]
+        runs = {run.content_hash: self.folder / run.folder for run in self.finished}
+        new = [content for content in runs if _course_key(content) not in known]
+        known |= self.keep_courses({content: courses(CachedRun(Run.open(runs[content]))) for content in new})
+        return self._over(lambda run: known[_course_key(run.content_hash)])
+
+    def keep_courses(self, made: Mapping[str, pl.DataFrame]) -> dict[str, pl.DataFrame]:
+        """Keep courses of finished runs, by content hash, beside those that are kept already; return them by key."""
+        named = {_course_key(content): frame for content, frame in made.items()}
+        known, wanted = self._known_courses() | named, {_course_key(run.content_hash) for run in self.finished}
+        parts = [frame.with_columns(pl.lit(key).alias("run")) for key, frame in known.items() if key in wanted]
+        if named and parts:
             with suppress(OSError):  # a folder that cannot be written
-                _write_parquet(pl.concat(named), self.folder / COURSES_FILE)
-        return self._over(lambda run: known[hashes[run.folder]])
+                _write_parquet(pl.concat(parts), self.folder / COURSES_FILE)
+        return named
 
     def _known_courses(self) -> dict[str, pl.DataFrame]:
-        """Return the courses of runs that are in the file, by content hash; none where it is damaged."""
+        """Return the courses of runs that are in the file, by key; none where it is damaged."""
         schema = {**COURSES, "run": pl.String}
         try:
             stored = pl.read_parquet(self.folder / COURSES_FILE)
@@ -266,7 +273,8 @@ class Experiment:
     def record(self, run: ArmRun, result: RunResult | BaseException) -> Experiment:
         """Return the same comparison, with how one of its runs ended."""
         if isinstance(result, RunResult):
-            ended = replace(run, state=FINISHED, error="", **result._asdict())
+            content, outcomes = result.content_hash, result.outcomes
+            ended = replace(run, state=FINISHED, error="", content_hash=content, outcomes=outcomes)
         elif isinstance(result, KeyboardInterrupt):
             ended = replace(run, state=STOPPED)
         else:
@@ -331,6 +339,10 @@ def manifest_values(folder: Path, file: str, kind: str) -> Iterator[dict[str, An
         yield values
     except (ValueError, KeyError, TypeError, AttributeError) as error:
         raise RecordError(str(path), got=f"a damaged file ({error})", do="repeat the command") from None
+
+
+def _course_key(content_hash: str) -> str:
+    return f"{_COURSES}:{content_hash}"
 
 
 def _write_parquet(frame: pl.DataFrame, path: Path) -> None:

@@ -40,6 +40,7 @@ from townsquare.core.draws import Draws, Stage
 from townsquare.core.enums import PostKind
 from townsquare.core.frames import collected
 from townsquare.core.schema import NONE
+from townsquare.core.threads import threads_for
 from townsquare.core.words import count, significant
 from townsquare.record.run import Run
 
@@ -140,7 +141,8 @@ def under_second_rule(
 
 
 def _again(run: Run, key: int, rule: str, own: Mapping[str, object]) -> float:
-    people, stance = stances_under(run, rule, own)
+    with threads_for(MOST_PEOPLE):
+        people, stance = stances_under(run, rule, own)
     return float(stance[: people.size, key].mean()) if people.size else 0.0
 
 
@@ -200,12 +202,12 @@ def _shown(run: Run, people: Int64) -> pl.DataFrame:
     posts = posts.with_columns(
         claim=pl.when("is_news").then("claim").otherwise(NONE), plausibility=pl.when("is_news").then("plausibility")
     )
-    stances = run.table("post_stances").select("proposition", "stance", root="post")
+    stances = run.table("post_stances").select("proposition", "stance", root="post").join(posts, on="root")
     rows = run.lazy("exposures").filter(pl.col("agent").is_in(people.tolist()))
     rows = rows.select(
         "step", "agent", "rank", "post", "root", "author", "likes", "verdict", "note", "first_seen", "weight"
     )
-    rows = rows.join(stances.lazy(), on="root").join(posts.lazy(), on="root")
+    rows = rows.join(stances.lazy(), on="root")
     rows = rows.join(run.table("agents").select("credibility", author="agent").lazy(), on="author")
     made = collected(
         rows.with_columns(noted=pl.col("note") >= 0, plausibility=pl.col("plausibility").fill_null(math.nan))

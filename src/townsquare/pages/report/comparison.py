@@ -129,7 +129,7 @@ def _note_effects(experiment: Experiment) -> pl.DataFrame:
 
     @cache  # every arm is held against the same runs of the baseline
     def opened(arm: str, seed: int) -> CachedRun:
-        return CachedRun(Run.open(folders[arm, seed]), large=True)
+        return CachedRun(Run.open(folders[arm, seed]))
 
     arms = {arm: [(opened(arm, seed), opened(base, seed)) for name, seed in pairs if name == arm] for arm, _ in pairs}
     return pl.concat(effects_of_pairs(of).with_columns(arm=pl.lit(arm)) for arm, of in arms.items())
