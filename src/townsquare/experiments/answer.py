@@ -6,7 +6,7 @@ It is made from recorded runs alone. The command line, the pages and Python show
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -36,6 +36,8 @@ MOST_ARMS = 6
 MOST_SECONDARY = 3
 MOST_CAUTIONS = 3
 """Reasons to distrust that :attr:`Answer.lines` names; pages name all."""
+MOST_LINES = 15
+"""Of :attr:`Answer.lines`, which leave cautions out to fit, but never all."""
 _SCALES = {"stance", "accuracy", "proportion", "ratio", "0 or 1"}
 """Units without a natural zero, or with an upper bound: differences are not given in percent of the baseline."""
 _SIGNED = {"engagement_gap_per_post"}
@@ -94,10 +96,11 @@ class Answer:
 
     @property
     def lines(self) -> list[str]:
-        """The answer as lines of text, untrusted names and texts included; only the first cautions."""
-        doubts = [f"Caution: {sentence}" for sentence in self.cautions[:MOST_CAUTIONS]]
+        """The answer as lines of text, untrusted names and texts included; as many cautions as fit a screen."""
+        room = MOST_LINES - 1 - len(self.sentences) - len(self.mover)
+        doubts = [f"Caution: {sentence}" for sentence in self.cautions[: max(1, min(room, MOST_CAUTIONS))]]
         more = len(self.cautions) - len(doubts)
-        doubts += [f"  {count(more, 'more caution')} in the report."] if more > 0 else []
+        doubts[-1:] = [f"{doubts[-1]} {count(more, 'more caution')} in the report."] if more > 0 else doubts[-1:]
         return [f"{self.title}: {self.question}", *self.sentences, *self.mover, *doubts]
 
     def __str__(self) -> str:
@@ -242,18 +245,34 @@ def amount(row: Mapping[str, Any], *, sign: bool = False) -> tuple[str, str, str
 
 
 def _places(percent: float) -> int:
-    """Return the decimal places of a percentage: enough to tell it from zero, down to 0.01%."""
-    return 0 if abs(percent) >= 9.95 else 1 if abs(percent) >= 0.05 or not percent else 2
+    """Return the decimal places of a percentage: enough to tell it from zero."""
+    if not 0 < abs(percent) < 0.05:  # NaN as well
+        return 0 if abs(percent) >= 9.95 else 1
+    return max(2, min(9, -math.floor(math.log10(abs(percent)))))
 
 
 def _primary(made: pl.DataFrame) -> list[str]:
     rows = made.filter(pl.col("role") == "primary").to_dicts()
-    sentences = [_effect(row) for row in rows[:MOST_ARMS]]
+    sentences = [*_headline(rows), *(_effect(row) for row in rows[:MOST_ARMS])]
     if len(rows) > MOST_ARMS:
         sentences.append(f"{len(rows) - MOST_ARMS} more arms are in the report.")
     return sentences or [
         "The primary outcome cannot be compared: no seed has a value in the baseline and in another arm."
     ]
+
+
+def _headline(rows: Sequence[Mapping[str, Any]]) -> list[str]:
+    """Say which of several arms is best on the primary outcome, or that none is clearly better than the baseline."""
+    if len(rows) < 2 or rows[0]["direction"] == "neither" or any(math.isnan(row["low"]) for row in rows):
+        return []
+    noun = as_noun(rows[0]["title"], rows[0]["outcome"])
+    better = sorted((row for row in rows if row["verdict"] == "better"), key=lambda row: -abs(row["difference"]))
+    if not better:
+        return [f"No arm is clearly better than the baseline on the {noun}."]
+    best, *others = better
+    near = [row["label"] for row in others if row["low"] <= best["high"] and row["high"] >= best["low"]]
+    doubt = f"; its CI overlaps that of {listed(near)}" if near else ""
+    return [f"Largest improvement in the {noun}: {best['label']}{doubt}."]
 
 
 def _effect(row: Mapping[str, Any]) -> str:
@@ -331,12 +350,14 @@ def _secondary(made: pl.DataFrame) -> list[str]:
     main = [name for name in clear["outcome"].unique() if describe(name).main]
     cost, gain = pl.col("verdict") == "worse", (pl.col("verdict") == "better") & (pl.col("base") != 0)
     judged = clear.filter(cost | gain, pl.col("outcome").is_in(main))
+    chosen = judged if judged.height else clear
     named = [
         f"{as_noun(row['title'], row['outcome'])} {amount(row, sign=True)[0]} under {row['label']} ({row['verdict']})"
-        for row in judged.unique("outcome", keep="first", maintain_order=True).head(MOST_SECONDARY).to_dicts()
+        for row in chosen.unique("outcome", keep="first", maintain_order=True).head(MOST_SECONDARY).to_dicts()
     ]
     of = f"{clear.height} of {count(tests.height, 'test')} {'has' if clear.height == 1 else 'have'} Holm p < {LEVEL:g}"
-    return [f"Secondary outcomes: {of}{', among them ' if named else ''}{listed(named)}."]
+    among = "" if not named else ": " if len(named) == clear.height else ", among them "
+    return [f"Secondary outcomes: {of}{among}{listed(named)}."]
 
 
 def _mover(runs: Mapping[tuple[str, int], Run]) -> tuple[str, int, Mover] | None:

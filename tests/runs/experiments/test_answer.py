@@ -197,7 +197,7 @@ def test_an_outcome_that_may_be_negative_has_units_and_no_percent(experiment: Ex
     changed = with_outcomes(
         experiment, lambda run: {"engagement_gap_per_post": (0.01 if "none" in run.arm else 1.0) + 0.001 * run.seed**2}
     )
-    sentence = answer(replace(changed, primary="engagement_gap_per_post")).sentences[0]
+    sentence = answer(replace(changed, primary="engagement_gap_per_post")).sentences[1]
     assert "%" not in sentence.replace("95% CI", "")
     assert "actions per post" in sentence
 
@@ -225,7 +225,7 @@ def test_values_of_settings_are_written_as_they_are(experiment: Experiment) -> N
     )
     made = answer(replace(experiment, arms=arms, vary={"beliefs.rule": rules, "beliefs.pull": [0.1]}))
     assert made.question.startswith("beliefs.rule and beliefs.pull compared with log_odds, pull=0.1, 2 seeds per arm.")
-    assert made.sentences[0].startswith("bounded, pull=0.1")
+    assert made.sentences[1].startswith("bounded, pull=0.1")
     assert not any("assumed parameter" in caution for caution in made.cautions)
 
 

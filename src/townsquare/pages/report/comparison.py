@@ -5,15 +5,17 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
+from typing import Any
 
 import polars as pl
 
 from townsquare.analysis.beliefs import statements
+from townsquare.analysis.clock import clock_of, in_words
 from townsquare.analysis.contract import CachedRun, setting
 from townsquare.analysis.notes import effects_of_pairs
 from townsquare.analysis.outcomes import is_outcome
 from townsquare.core.errors import RecordError
-from townsquare.core.words import printable
+from townsquare.core.words import number, printable
 from townsquare.experiments.answer import Answer, answer
 from townsquare.experiments.arms import Arm, labels
 from townsquare.experiments.by_group import TABLE
@@ -111,10 +113,16 @@ class Comparison:
         notes = [f"Excluded, because their measures are not installed: {', '.join(unknown)}."] if unknown else []
         run = Run.open(experiment.folder / experiment.finished[0].folder)
         main = {name: path for path, name in _MAIN.items() if path not in experiment.vary}
-        shared = {name: str(setting(run, *path.split("."))) for name, path in main.items()}
+        shared = {name: _in_words(setting(run, *path.split("."))) for name, path in main.items()}
+        if (hours := clock_of(run).hours) and "steps" in shared:
+            shared["steps"] += f" ({in_words(hours * setting(run, 'steps'))})"
         drawn = bands(experiment.courses())
         within = (_note_effects(experiment), experiment.effects_by_group())
         return cls(made or answer(experiment), experiment.arms, long, drawn, notes, shared, statements(run), *within)
+
+
+def _in_words(value: Any) -> str:
+    return number(value) if isinstance(value, int) else str(value)
 
 
 def _note_effects(experiment: Experiment) -> pl.DataFrame:
