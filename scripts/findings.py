@@ -56,7 +56,7 @@ ROWS = (
     Peer("mesa-frames", "as Mesa, and **faster than Townsquare**", "bounded_confidence", "frames", "townsquare"),
     Peer("NumPy, a few lines", "stances suffice, without causes: **faster**", "bounded_confidence", "numpy"),
     Peer("NDlib", "the model is an epidemic (SI, SIR), which Townsquare lacks", "bounded_confidence", "ndlib"),
-    Peer("Concordia", "a language model shall decide what happens"),
+    Peer("Concordia", "a language model is to decide what happens"),
 )
 
 

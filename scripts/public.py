@@ -140,14 +140,15 @@ def _facts(experiment: Experiment) -> FactReport:
 
 def _fact_table(reports: Mapping[str, FactReport]) -> Iterable[str]:
     """Yield a row for each fact that a report measures, with its interval and a column for each report."""
-    yield f"| fact | interval | {' | '.join(reports)} |"
-    yield "|---|---|" + "---:|" * len(reports)
+    yield f"| fact | interval | unit | {' | '.join(reports)} |"
+    yield "|---|---|---|" + "---:|" * len(reports)
     for checks in zip(*(report.checks for report in reports.values()), strict=True):
         fact = checks[0].fact
         if any(check.measured for check in checks):
             low, high = (significant(end) for end in fact.interval)
-            mark = (" (left out)" if fact.left_out else "") + (" (from memory)" if fact.verify else "")
-            yield f"| `{fact.id}`{mark} | {low} to {high} | {' | '.join(map(_cell, checks))} |"
+            marks = ["left out"] * fact.left_out + ["from memory"] * fact.verify
+            named = f"{fact.statement} {', '.join([f'`{fact.id}`', *marks])}"
+            yield f"| {named} | {low} to {high} | {fact.unit} | {' | '.join(map(_cell, checks))} |"
 
 
 def _cell(check: FactCheck) -> str:

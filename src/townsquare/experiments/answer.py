@@ -42,7 +42,10 @@ _SCALES = {"stance", "accuracy", "proportion", "ratio", "0 or 1"}
 """Units without a natural zero, or with an upper bound: differences are not given in percent of the baseline."""
 _SIGNED = {"engagement_gap_per_post"}
 """Outcomes that may be negative: no percent of the baseline either."""
-_UNCORRECTED = "not after correction"
+LITTLE = 0.001
+"""Differences of mean beliefs below which no digits are given."""
+FEW_SEEDS = 5
+_UNCORRECTED = "not clear after correction"
 _LONGEST_POST = 66
 _EFFECTS = {
     **dict.fromkeys(("role", "outcome", "title", "unit", "direction", "arm", "label"), pl.String),
@@ -77,7 +80,7 @@ class Answer:
         ``title``, ``unit``, ``direction``, ``arm``, ``label``, ``base`` and ``mean`` (over the seeds in which both are
         defined), ``difference`` with ``low``, ``high`` (paired by seed, 95% t interval), ``p``, ``p_holm`` (corrected
         among outcomes of the same role), ``pairs``, ``verdict`` (``better``, ``worse``, ``higher``, ``lower``, ``no
-        detectable effect``, ``not after correction``: p < 0.05 but not with Holm's correction, ``no interval``).
+        detectable effect``, ``not clear after correction``: p < 0.05 but not with Holm's correction, ``no interval``).
         The primary outcome comes first, then others by size of the effect over the width of its interval.
     exposed : DataFrame
         Effects on the beliefs of those who see most false posts:
@@ -138,10 +141,13 @@ def answer(experiment: Experiment, outcome: str | None = None, *, rules: int = 2
     by_name = {name: printable(text.removesuffix("."), 90) for name, text in statements(first).items()}
     made = effects(experiment, primary, by_name)
     what = describe(primary, by_name)
-    better = "" if what.direction == "neither" else f" ({what.direction})"
+    better = [] if what.direction == "neither" else [what.direction]
+    of_base = made.filter(pl.col("role") == "primary")["base"].head(1).to_list()
+    level = [f"{significant(mean)}{'' if what.unit in _SCALES else f' {what.unit}'} under {base}" for mean in of_base]
     varied = listed([_VARIED.get(key, key) for key in experiment.vary])
     asked = f"{varied} compared with {base}, {seeds} per arm" if len(experiment.arms) > 1 else f"one arm, {seeds}"
-    question = f"{asked}. Primary outcome: {as_noun(what.title, primary)}{better}."
+    about = "; ".join([*better, *level])
+    question = f"{asked}. Primary outcome: {as_noun(what.title, primary)}{f' ({about})' if about else ''}."
     mean = frame.select(pl.col(primary).fill_nan(None).mean()).item()
     exposed = exposed_effects(runs, experiment.baseline)
     second = _second(made, runs, experiment.baseline, by_name) if rules == 2 else []
@@ -272,7 +278,8 @@ def _headline(rows: Sequence[Mapping[str, Any]]) -> list[str]:
     best, *others = better
     near = [row["label"] for row in others if row["low"] <= best["high"] and row["high"] >= best["low"]]
     doubt = f"; its CI overlaps that of {listed(near)}" if near else ""
-    return [f"Largest improvement in the {noun}: {best['label']}{doubt}."]
+    size, low, high = amount(best, sign=True)
+    return [f"Best arm on the {noun}: {best['label']} ({size}, 95% CI {low} to {high}){doubt}."]
 
 
 def _effect(row: Mapping[str, Any]) -> str:
@@ -292,7 +299,7 @@ def _effect(row: Mapping[str, Any]) -> str:
         size, low, high = amount(row, sign=True)
         high += "" if "%" in high else unit
         chance = f"p = {significant(row['p_holm'], 2)} after Holm's correction for several arms"
-        return f"{label}: {size} in the {noun} (95% CI {low} to {high}), but {chance}: not a clear effect."
+        return f"{label}: {size} in the {noun} (95% CI {low} to {high}), suggestive, not clear: {chance}."
     size, low, high = amount(row)
     verb = "raised" if row["difference"] > 0 else "cut"
     ends = f"from {significant(row['base'])} to {significant(row['mean'])}{unit}"
@@ -316,16 +323,20 @@ def _beliefs(made: pl.DataFrame, base: str) -> list[str]:
     if all(row[end] == 0 or math.isnan(row[end]) for row in rows for end in ("difference", "low", "high")):
         return [f"Mean beliefs moved as with {base} in every arm."]
     largest = max(math.inf if math.isnan(row[end]) else abs(row[end]) for row in rows for end in ("low", "high"))
-    least = next((power for power in (0.001, 0.01, 0.1) if largest < power), None)
+    scale = ", on the scale −1 to +1"
+    where = "in every arm" if shifts["arm"].n_unique() > 1 else f"under {most['label']}"
+    if largest < LITTLE:
+        return [f"Mean belief change differs from {base} by less than {LITTLE:g} {where}{scale}."]
     size, low, high = amount(most, sign=True)
-    detail = f"difference {size}, 95% CI {low} to {high}, on the scale −1 to +1"
-    detail = f"difference {size}" if math.isnan(most["low"]) else detail
-    if least is None:
+    detail = f"difference {size}{'' if math.isnan(most['low']) else f', 95% CI {low} to {high}'}{scale}"
+    if largest > 0.1:
         return [
             f"Mean belief change differs most from {base} under {most['label']}: "
             f"{as_noun(most['title'], most['outcome'])} ({detail})."
         ]
-    return [f"Mean belief change differs from {base} by less than {least:g} in every arm (largest {detail})."]
+    power = 10.0 ** math.floor(math.log10(largest))
+    least = math.floor(largest / power + 1) * power
+    return [f"Mean belief change differs from {base} by less than {least:g} {where} (largest {detail})."]
 
 
 def _second(
@@ -352,11 +363,13 @@ def _secondary(made: pl.DataFrame) -> list[str]:
     judged = clear.filter(cost | gain, pl.col("outcome").is_in(main))
     chosen = judged if judged.height else clear
     named = [
-        f"{as_noun(row['title'], row['outcome'])} {amount(row, sign=True)[0]} under {row['label']} ({row['verdict']})"
+        f"{as_noun(row['title'], row['outcome'])} {amount(row, sign=True)[0]} under {row['label']} "
+        f"({row['verdict'] if row['verdict'] in ('better', 'worse') or row['base'] else 'by design'})"
         for row in chosen.unique("outcome", keep="first", maintain_order=True).head(MOST_SECONDARY).to_dicts()
     ]
-    of = f"{clear.height} of {count(tests.height, 'test')} {'has' if clear.height == 1 else 'have'} Holm p < {LEVEL:g}"
-    among = "" if not named else ": " if len(named) == clear.height else ", among them "
+    are = "is" if clear.height == 1 else "are"
+    of = f"{clear.height} of {count(tests.height, 'test')} {are} clear after Holm's correction (p < {LEVEL:g})"
+    among = "" if not named else ": " if len(named) == clear.height else ", such as "
     return [f"Secondary outcomes: {of}{among}{listed(named)}."]
 
 
@@ -397,10 +410,12 @@ def _cautions(
         yield f"{count(failed, 'run')} failed and {'is' if failed == 1 else 'are'} left out."
     if len(experiment.seeds) < 2:
         yield "One seed only: no difference has a CI, and each may be chance."
+    elif len(experiment.seeds) < FEW_SEEDS:
+        yield f"Only {len(experiment.seeds)} seeds per arm: effects that are not large cannot be told from chance."
     seed = min(seed for arm, seed in runs if arm == experiment.baseline)
     base = CachedRun(runs[experiment.baseline, seed], large=True)
     yield from misleading(base, f" (arm: {short[experiment.baseline]})", experiment.vary, second_rule=second_rule)
     moderating = [(arm, run) for (arm, at), run in runs.items() if at == seed and moderated(run)]
     for arm, run in moderating[-1:]:
         yield from of_moderation(CachedRun(run, large=True), f" (arm: {short[arm]})")
-    yield "CIs reflect variation between seeds only, not the uncertainty of the model or its parameters."
+    yield "The 95% CIs are of chance differences between seeds (repeated runs) only, not of whether the model is right."

@@ -86,20 +86,23 @@ def misleading(run: Reads, where: str = "", varied: Container[str] = (), *, seco
         *((True, sentence) for sentence in _in_warm_up(run, clock)),
         (
             known["reached"] >= SATURATED,
-            f"Reach is near its ceiling: {of_false} reaches {reached} of all people{where}.",
+            f"Reach is near its ceiling, so that no arm can raise it much: {of_false} reaches {reached} of all "
+            f"people{where}.",
         ),
         (
             known["first_step"] >= EARLY,
-            f"{first} of the reach of {of_false} comes at injection, before moderation can act{where}.",
+            f"{first} of the reach of {of_false} comes in the step of its injection, before any moderation could "
+            f"act{where}.",
         ),
         (
             known["regression"] >= BACK,
-            f"Regression to the mean: initial stances explain {back} of the variance of belief change{where}.",
+            f"Regression to the mean: initial stances explain {back} of the variance of belief change{where}, so that "
+            "most of it is not persuasion.",
         ),
         (
             pull is not None and believes and "beliefs.pull" not in varied,
-            f"One assumed setting scales all belief change: beliefs.pull ({pull}). Repeat with other values, and with "
-            "“townsquare compare --multiverse” for other belief rules.",
+            f"The size of every belief change depends on one assumed setting (beliefs.pull = {pull}): try other "
+            "values, and other belief rules by “townsquare compare --multiverse”.",
         ),
         (
             not second_rule
@@ -132,12 +135,13 @@ def of_moderation(run: Reads, where: str = "") -> list[str]:
     cases = [
         (
             checks >= injected > 0,
-            f"The fact-checker has capacity for every injected post: it reviews {number(checks, 0)} posts a step, "
-            f"and at most {number(injected, 0)} are injected.",
+            f"The fact-checker never falls behind: it reviews {number(checks, 0)} posts a step, and at most "
+            f"{number(injected, 0)} are injected in one.",
         ),
         (
             part < LITTLE,
-            f"Posts that moderation labeled or removed cause only {percent(part)} of all belief movement{where}.",
+            f"Posts that moderation labeled or removed cause {percent(part)} of all belief change{where}, so that "
+            "moderation can hardly change beliefs.",
         ),
     ]
     return [sentence for holds, sentence in cases if holds]

@@ -20,9 +20,9 @@ from townsquare.experiments.by_group import changes, final_stances, over_seeds
 
 GROUPS = {"all people": 1.0, "most exposed tenth": 0.1, "most exposed hundredth": 0.01}
 """Groups of people by their exposures to false posts in the baseline, and the proportion of people in each."""
-_WHO = dict(
-    zip(GROUPS, ("all people", "the tenth most exposed to false posts", "the hundredth most exposed"), strict=True)
-)
+_WHO = dict(zip(GROUPS, ("all people", "the 10% most exposed to false posts", "the 1% most exposed"), strict=True))
+LITTLE = 0.001
+"""Effect on a stance below which no digits are given."""
 MOST_WITHOUT = 0.5
 """Proportion of people without an exposure to a false post above which the groups are reported."""
 TABLE = columns("arm:str proposition:str group:str people value low high seeds:int without")
@@ -79,14 +79,17 @@ def exposed_sentences(effects: pl.DataFrame, short: Mapping[str, str], statement
     half = (pl.col("high") - pl.col("low")) / 2
     best = rows.sort(pl.col("value").abs() / half, descending=True, maintain_order=True).row(0, named=True)
     about = effects.filter(arm=best["arm"], proposition=best["proposition"]).to_dicts()
+    opening = (
+        f"{percent(best['without'])} of people see no false post. Effect of {short[best['arm']]} on the stance on "
+    )
+    opening += f"“{statements[best['proposition']]}”: "
+    if all(abs(row[end]) < LITTLE for row in about for end in ("value", "low", "high")):
+        return [f"{opening}less than {LITTLE:g} in {listed([_WHO[row['group']] for row in about])}."]
     by_group = []
     for row in about:
         value, low, high = (significant(row[name], 2, signed=True) for name in ("value", "low", "high"))
         by_group.append(f"{value} in {_WHO[row['group']]} (95% CI {low} to {high})")
-    return [
-        f"{percent(best['without'])} of people see no false post. Effect of {short[best['arm']]} on the stance on "
-        f"“{statements[best['proposition']]}”: {listed(by_group)}."
-    ]
+    return [f"{opening}{listed(by_group)}."]
 
 
 def _false_exposures(run: Reads) -> pl.DataFrame:

@@ -41,10 +41,11 @@ from townsquare.core.enums import PostKind
 from townsquare.core.frames import collected
 from townsquare.core.schema import NONE
 from townsquare.core.threads import threads_for
-from townsquare.core.words import count, significant
+from townsquare.core.words import count, listed, significant
 from townsquare.record.run import Run
 
 MOST_SEEDS = 3
+LITTLE = 0.001
 PULL = 0.02
 """Share of the gap to a message that a reader closes: fitted to judges of debates, from answer to answer."""
 CREDENCE, EXPOSURE = "credence", "exposure-bounded"
@@ -79,12 +80,15 @@ class SecondRule(NamedTuple):
             ends = [significant(end, 2, signed=True) for end in (low, high)]
             interval = "" if math.isnan(low) else f", 95% CI {ends[0]} to {ends[1]}"
             sizes.append(f"{significant(value, 2, signed=True)} under {rule}{interval}")
-        together = "the two rules do not agree: it is a statement about a rule"
+        shown = "; ".join(sizes)
+        if all(abs(end) < LITTLE for effect in (self.first, self.second) for end in effect):  # NaN is not
+            shown = f"less than {LITTLE:g} under {listed(list(self.rules))}"
+        finding = f"disagree about an effect of {label}, so that it depends on the rule,"
         if self.agree:
-            together = "the two rules agree" if _direction(self.first) else "neither rule finds an effect"
+            finding = f"find {'an effect' if _direction(self.first) else 'no effect'} of {label}"
         return (
-            f"Effect of {label} on the mean stance on “{statement}” under two belief rules, on the recorded exposures "
-            f"of {count(self.seeds, 'seed')}: {'; '.join(sizes)}; {together}."
+            f"Two belief rules {finding} on the mean stance on “{statement}”: {shown} (computed anew from the "
+            f"recorded exposures of {count(self.seeds, 'seed')})."
         )
 
 

@@ -99,7 +99,7 @@ def test_the_group_that_was_told_is_named_and_others_are_not(told: Experiment, t
     assert tmp_path / "files" / "tables" / "effects_by_group.csv" in files
     page = (tmp_path / "files" / "report.html").read_text(encoding="utf-8")
     text = Elements(page).text
-    assert f"{clear.height} of 24 tests have Holm p < 0.05, the clearest: +0.0" in text
+    assert f"{clear.height} of 24 tests are clear after Holm's correction (p < 0.05), the clearest: +0.0" in text
     assert 'under events=[{"step": 3' in text
     assert "for vaccinated: never" in text
     assert "Groups are not randomized" in text

@@ -43,7 +43,7 @@ def test_equal_arms_have_no_effect_under_either_rule(run: ts.Run) -> None:
     both = under_second_rule({("a", 1): run, ("b", 1): run}, "a", "b", "vaccine_safe")
     assert both is not None
     assert (both.first[0], both.second[0], both.agree) == (0.0, 0.0, True)
-    assert "neither rule finds an effect" in both.sentence("b", "It is safe")
+    assert "find no effect of b on" in both.sentence("b", "It is safe")
     other = ts.run("health-rumor@1", agents=30, steps=2, seed=1, settings={"beliefs.rule": "averaging"})
     assert under_second_rule({("a", 1): run, ("b", 1): other}, "a", "b", "vaccine_safe") is None
 
@@ -56,7 +56,7 @@ def test_two_rules_agree_where_both_find_the_same_direction() -> None:
     one, other = (0.2, *NAN), (-0.1, *NAN)
     agreed = [both(*pair).agree for pair in ((up, up), (none, none), (up, none), (up, down), (one, one), (one, other))]
     assert agreed == [True, True, False, False, True, False]
-    assert "do not agree" in both(up, down).sentence("labels", "It is safe")
+    assert "disagree about an effect of labels" in both(up, down).sentence("labels", "It is safe")
 
 
 def test_compare_says_it_unless_told_otherwise(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -78,4 +78,4 @@ def test_compare_says_it_unless_told_otherwise(tmp_path: Path, capsys: pytest.Ca
     said = capsys.readouterr().out
     assert main([*words, "--rules", "one"]) == 0
     assert "two belief rules" not in capsys.readouterr().out
-    assert ("two belief rules" in said) == ("Mean beliefs moved as with" not in said)
+    assert ("Two belief rules" in said) == ("Mean beliefs moved as with" not in said)

@@ -129,5 +129,5 @@ def _controls(dataset: str, controls: Trajectories, margin: float) -> Arm:
         dataset=dataset, form=controls.name, arm="controls", measure=RMSE, unit="stance, absolute change",
         observed=observed.value, interval=observed[1:], predicted=float(np.abs(predicted - controls.initial).mean()),
         error=rmse(controls.final - predicted), against="no change", gain=gain, baselines={"no change": rmse(change)},
-        note="answer noise alone: a rule that moves these people calls noise persuasion",
+        note="these conversations are about something else: all change is noise of answers",
     )  # fmt: skip

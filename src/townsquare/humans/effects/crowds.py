@@ -106,7 +106,7 @@ def check(sources: Sequence[Source], fit: bool) -> Iterator[Arm]:
 
 
 def _control(source: Source, people: _People, control: Bool) -> Arm:
-    """Return the control arm: the line of the other control groups, against no rule at all."""
+    """Return the control arm: a line fitted to the other control groups, against no rule at all."""
     group, first, last = people.group[control], people.first[control], people.last[control]
     several = np.unique(group).size > 1
     predicted = _other_groups(group, first, last) if several else first
@@ -118,7 +118,9 @@ def _control(source: Source, people: _People, control: Bool) -> Arm:
         predicted=_closed(group, first, predicted, np.zeros(first.size)).value, error=rmse(last - predicted),
         goal="not worse than no rule", met=not gain.low > 0 if several else None, against="no change", gain=gain,
         baselines={"no change": rmse(last - first)},
-        note="line of the other control groups" if several else "a single control group: no line",
+        note="the prediction is a straight line fitted to the other control groups"
+        if several
+        else "there is one control group only, so no line can be fitted to others",
     )  # fmt: skip
 
 

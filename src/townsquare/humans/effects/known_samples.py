@@ -102,7 +102,7 @@ def _first(source: Source, first: _Guesses, channel: str) -> Arm:
         unit="slope on Bayes' estimate", observed=observed.value, interval=observed[1:], predicted=1.0, error=error,
         goal=f"RMSE at most {FIRST_GOAL:g} points" if alone else "", met=error <= FIRST_GOAL if alone else None,
         against="one half", gain=rmse_difference(first.group, x - y, y), baselines={"one half": rmse(y)},
-        note="" if alone else "others may have been seen before the first guess",
+        note="" if alone else "people may have seen the guesses of others before their own first guess",
     )  # fmt: skip
 
 

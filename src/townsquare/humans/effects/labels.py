@@ -25,6 +25,7 @@ from townsquare.humans.fit.scores import Interval
 from townsquare.humans.resample import codes, estimate, mean_difference, sums
 from townsquare.settings.config import LabelWeight
 
+POINTS = "percentage points of people who believe"
 GOAL = 5.0
 """Points: of the share of people who call a claim true, in percent."""
 TIPS = {False: -0.17, True: -0.04}
@@ -135,11 +136,11 @@ def _arm(arm: Shown, others: dict[float, float], fit: bool) -> Arm:
     baselines = {"no change": 0.0}
     if arm.kind == LABEL:
         baselines |= {"from other studies": 100 * by_others, "social_log_odds": 100 * _faded(arm)}
-    notes = [arm.note, "shares who heed fitted to other studies" if fitted else ""]
+    notes = [arm.note, "the shares of people who heed a verdict are fitted to other studies" if fitted else ""]
     if arm.kind == PROMPT:
-        notes.insert(0, "no verdict: a constant, not a prediction")
+        notes.insert(0, "this treatment shows no verdict: the prediction is a constant from other studies")
     observed = Interval(*(100 * value for value in arm.observed))
-    fields = effect(observed, 100 * predicted, GOAL if arm.kind != BY_MODEL else math.nan, "points who believe")
+    fields = effect(observed, 100 * predicted, GOAL if arm.kind != BY_MODEL else math.nan, POINTS)
     if arm.kind == PROMPT:
         fields["goal"] = f"{fields['goal']}{CONSTANT}"
     return Arm(
@@ -236,7 +237,7 @@ def _concordance(source: Source) -> Iterator[Arm]:
         yield Arm(
             dataset=source.dataset, form=source.form, arm=f"suits the own side, {'true' if truth else 'false'}",
             baselines={"no change": 0.0},
-            **effect(Interval(*(100 * value for value in observed)), 100 * predicted, unit="points who believe"),
+            **effect(Interval(*(100 * value for value in observed)), 100 * predicted, unit=POINTS),
         )  # fmt: skip
 
 
@@ -272,7 +273,9 @@ def _headlines(source: Source) -> Iterator[Shown]:
                 table = np.stack([np.ones(at.sum()), after[at] - before[at]], axis=1)
                 observed = estimate(lambda t: t[:, 1] / t[:, 0], table)
                 title = f"{condition}, {'true' if truth else 'false'}"
-                kind, note = (LABEL, "") if by_person else (BY_MODEL, "a check by a model that can be wrong")
+                kind, note = (
+                    (LABEL, "") if by_person else (BY_MODEL, "the check is by a language model, which can be wrong")
+                )
                 study = f"{source.dataset}, {condition}"
                 yield Shown(source, study, title, kind, verdict[at], before[at], observed, note=note)
 

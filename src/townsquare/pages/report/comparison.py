@@ -149,5 +149,5 @@ _MAIN = {
     "steps": "steps",
     "moderation.strategy": "moderation",
     "beliefs.rule": "belief rule",
-    "policy.name": "policy",
+    "policy.name": "policy of agents",
 }

@@ -74,11 +74,13 @@ def opening(question: str) -> str:
 
 def _facts(comparison: Comparison) -> list[tuple[str, str]]:
     seeds = comparison.seeds
-    listed = ", ".join(map(str, seeds[:8])) + (f" … {seeds[-1]}" if len(seeds) > 8 else "")
+    in_a_row = len(seeds) > 2 and list(seeds) == list(range(seeds[0], seeds[-1] + 1))
+    listed = f"{seeds[0]} to {seeds[-1]}" if in_a_row else ", ".join(map(str, seeds[:8]))
+    listed += f" … {seeds[-1]}" if len(seeds) > 8 and not in_a_row else ""
     varied = list(dict.fromkeys(key for arm in comparison.arms for key in arm.changes))
     return [
         ("varied setting" if len(varied) == 1 else "varied settings", printable(", ".join(varied), 120) or "none"),
-        ("arms", str(len(comparison.arms))),
+        ("arms, with the baseline", str(len(comparison.arms))),
         ("seeds", f"{len(seeds)} ({listed})" if seeds else "none"),
         ("baseline", comparison.labels[comparison.baseline]),
         *((name, printable(value, 80)) for name, value in comparison.shared.items()),
@@ -150,7 +152,8 @@ def _by_answer(comparison: Comparison) -> list[Section]:
     clear = effects.filter(pl.col("p_holm") < LEVEL).sort(size, descending=True)
     tests, of = effects.drop_nans("p").height, count(effects["trait"].n_unique(), "question")
     says = f"Final stances compared with {comparison.labels[comparison.baseline]}, within each answer to {of}: "
-    says += f"{clear.height} of {count(tests, 'test')} {'has' if clear.height == 1 else 'have'} Holm p < {LEVEL:g}"
+    says += f"{clear.height} of {count(tests, 'test')} {'is' if clear.height == 1 else 'are'} clear after Holm's "
+    says += f"correction (p < {LEVEL:g})"
     named = [_answer_effect(comparison, row) for row in clear.head(MOST_SECONDARY).iter_rows(named=True)]
     says += f", the clearest: {'; '.join(named)}." if named else "."
     moved = effects.filter((pl.col("value") != 0).any().over(keys))
