@@ -19,6 +19,10 @@ from townsquare.analysis.reach import exposure_counts
 from townsquare.core.enums import LogKind, PostKind
 
 COURSE = columns("step:row written:int shown:int withdrawn:int precision recall")
+FOLLOWED = pl.Schema(
+    {"key": pl.UInt64(), "shown": pl.Int32(), "until": pl.Float64(), "step": pl.Int32(), "views": pl.Int64(),
+     "shares": pl.Int64()}
+)  # fmt: skip
 EFFECTS = columns("measure:str unit:str posts:int without with averted change")
 
 
@@ -99,10 +103,6 @@ def views_before(run: Reads, shown: pl.DataFrame, by: str) -> pl.DataFrame:
     return views.group_by(by).agg(pl.col("exposures").sum().alias("views"), early).sort(by)
 
 
-def _sum(views: pl.DataFrame) -> int:
-    return int(views["exposures"].sum())
-
-
 def _ratio(part: float, whole: float) -> float:
     return part / whole if whole else math.nan
 
@@ -123,25 +123,42 @@ def note_effects(run: Reads, without: Reads) -> pl.DataFrame:
         ``shares_life`` and ``views_life`` (of the whole run), ``shares_after`` and ``views_after`` (from the step after
         the note was first shown, for 48 hours where steps have a length), ``shares_per_view_after``.
     """
-    return effects_of_pairs([(run, without)])
+    return effects_of_pairs([(followed_posts(run), followed_posts(without))])
 
 
-def effects_of_pairs(pairs: Iterable[tuple[Reads, Reads]]) -> pl.DataFrame:
-    """Return :func:`note_effects` of several pairs of runs, with and without notes, added up."""
+def followed_posts(run: Reads) -> pl.DataFrame:
+    """Return what the effects of notes are counted from: views and shares of injected posts by step.
+
+    Returns
+    -------
+    DataFrame
+        One row per injected post and step with a view or a share; one without them for a post that had none: ``key``;
+        ``shown`` (the first step with a note on it; null for none), ``until`` (the last step in which the effect is
+        followed), ``step``, ``views`` and ``shares``.
+    """
+    window = window_of(run)
+    until = math.inf if window.hours is None else window.steps(FOLLOWED_HOURS)
+    shares = (
+        run.table("posts").filter(pl.col("kind") == PostKind.SHARE).group_by("root", "step").agg(row_count("shares"))
+    )
+    views = exposure_counts(run).select("root", "step", views="exposures")
+    by_step = views.join(shares, on=["root", "step"], how="full", coalesce=True)
+    rows = injected_keys(run).join(shown_posts(run), on="root", how="left").join(by_step, on="root", how="left")
+    counts = pl.col("views", "shares").fill_null(0)
+    return rows.select("key", "shown", (pl.col("shown") + until).alias("until"), "step", counts).cast(FOLLOWED)
+
+
+def effects_of_pairs(pairs: Iterable[tuple[pl.DataFrame, pl.DataFrame]]) -> pl.DataFrame:
+    """Return :func:`note_effects` of :func:`followed_posts` with notes and without, added up over several pairs."""
     sums: dict[str, Counter[str]] = {"with": Counter(), "without": Counter()}
-    for run, without in pairs:
-        noted = shown_posts(run).join(injected_keys(run), on="root").select("key", "shown")
-        window = window_of(run)
-        until = math.inf if window.hours is None else window.steps(FOLLOWED_HOURS)
-        after = pl.col("step").is_between(pl.col("shown") + 1, pl.col("shown") + until)
-        for name, compared in (("with", run), ("without", without)):
-            of_noted = injected_keys(compared).join(noted, on="key")
-            shares = compared.table("posts").filter(pl.col("kind") == PostKind.SHARE).join(of_noted, on="root")
-            views = exposure_counts(compared).join(of_noted, on="root")
-            sums[name].update(
-                posts=noted.height, shares_life=shares.height, views_life=_sum(views),
-                shares_after=shares.filter(after).height, views_after=_sum(views.filter(after)),
-            )  # fmt: skip
+    for posts, without in pairs:
+        noted = posts.drop_nulls("shown").select("key", "shown", "until").unique()
+        for name, compared in (("with", posts), ("without", without)):
+            life = compared.select("key", "step", "views", "shares").join(noted, on="key")
+            after = life.filter(pl.col("step").is_between(pl.col("shown") + 1, pl.col("until")))
+            counted = {f"{what}_{when}": int(rows[what].sum()) for what in ("shares", "views")
+                       for when, rows in (("life", life), ("after", after))}  # fmt: skip
+            sums[name].update(posts=noted.height, **counted)
     rows: list[tuple[object, ...]] = []
     for measure in ("shares_life", "views_life", "shares_after", "views_after", "shares_per_view_after"):
         before, now = (_effect(sums[name], measure) for name in ("without", "with"))

@@ -13,7 +13,7 @@ from typing import Any
 import polars as pl
 
 from townsquare.analysis.beliefs import statements
-from townsquare.analysis.causes.mover import Mover, largest_change, with_posts
+from townsquare.analysis.causes.mover import Mover, with_posts
 from townsquare.analysis.contract import CachedRun, Reads, setting
 from townsquare.analysis.moderation import moderated
 from townsquare.analysis.outcomes import describe, is_outcome
@@ -22,6 +22,7 @@ from townsquare.core.words import count, listed, number, printable, significant
 from townsquare.experiments.arms import RESPONSES, STRATEGIES, labels
 from townsquare.experiments.cautions import misleading, of_moderation
 from townsquare.experiments.exposed import TABLE, exposed_effects, exposed_sentences
+from townsquare.experiments.extracts import MOVERS_EXTRACT
 from townsquare.experiments.manifest import Experiment
 from townsquare.experiments.paired import beside_baseline, paired
 from townsquare.experiments.primary import check_outcome, suggested
@@ -164,7 +165,7 @@ def answer(experiment: Experiment, outcome: str | None = None, *, rules: int = 2
         )
         if len(experiment.arms) > 1
         else (alone,),
-        _mover_lines(_mover(runs), short),
+        _mover_lines(_mover(experiment), short),
         tuple(_cautions(experiment, runs, short, second_rule=bool(second))),
         primary,
         base,
@@ -373,13 +374,14 @@ def _secondary(made: pl.DataFrame) -> list[str]:
     return [f"Secondary outcomes: {of}{among}{listed(named)}."]
 
 
-def _mover(runs: Mapping[tuple[str, int], Run]) -> tuple[str, int, Mover] | None:
+def _mover(experiment: Experiment) -> tuple[str, int, Mover] | None:
     """Return the person who moved most in any run, with the arm and the seed of that run."""
-    moved = {key: largest for key, run in runs.items() if (largest := largest_change(CachedRun(run))) is not None}
+    extracts = experiment.extracts(MOVERS_EXTRACT)
+    moved = [(run, Mover(*row)) for run in experiment.finished for row in extracts[run.content_hash].rows()]
     if not moved:
         return None
-    arm, seed = max(moved, key=lambda key: abs(moved[key].change))
-    return arm, seed, with_posts(runs[arm, seed], moved[arm, seed])
+    run, mover = max(moved, key=lambda each: abs(each[1].change))
+    return run.arm, run.seed, with_posts(Run.open(experiment.folder / run.folder), mover)
 
 
 def _mover_lines(largest: tuple[str, int, Mover] | None, short: Mapping[str, str]) -> tuple[str, ...]:

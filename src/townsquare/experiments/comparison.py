@@ -18,7 +18,6 @@ import polars as pl
 
 from townsquare.analysis import outcomes
 from townsquare.analysis.contract import CachedRun
-from townsquare.analysis.courses import courses
 from townsquare.core.errors import RecordError, RunsFailed, SettingError, WrongVersion
 from townsquare.core.threads import threads_for
 from townsquare.experiments.arms import Arm, arms_of, check_distinct, parse_seeds
@@ -34,6 +33,7 @@ from townsquare.experiments.execution import (
     execute,
     locked_folder,
 )
+from townsquare.experiments.extracts import KINDS, extracts_of
 from townsquare.experiments.manifest import FILE, FINISHED, WAITING, ArmRun, Experiment, RunResult
 from townsquare.experiments.primary import primary_outcome
 from townsquare.experiments.run_folders import NEW, RUNNING, go_on, holds_run, state_of
@@ -229,17 +229,20 @@ def _execute_all(
     on_progress: Callable[[Progress], None] | None,
 ) -> Experiment:
     """Execute the jobs of a comparison, which is saved after each."""
-    courses_of: dict[str, pl.DataFrame] = {}
+    extracts: dict[str, dict[str, pl.DataFrame]] = {kind.file: {} for kind in KINDS}
     try:
         with closing(execute(_execute, jobs, targets, workers, earlier, on_progress)) as results:
             for job, result in results:
                 experiment = experiment.record(job.run, _seen(job, result))
                 if isinstance(result, RunResult):
-                    courses_of[result.content_hash] = result.courses
+                    for file, frame in result.extracts.items():
+                        extracts[file][result.content_hash] = frame
                 with suppress(RecordError):  # a failed write ends no run: the last write counts
                     experiment.save(targets.store)
     finally:
-        experiment.keep_courses(courses_of)
+        for kind in KINDS:
+            if extracts[kind.file]:
+                experiment.store(kind, extracts[kind.file])
     experiment.save(targets.store)
     if experiment.failed and not experiment.finished:
         do = "fix these errors and run the same command again"
@@ -268,5 +271,5 @@ def _execute(job: _Job, report: Report) -> RunResult:
             run = go_on(
                 folder, settings, on_step=lambda summary: report(summary.step), address=address, with_copy=False
             )
-        read = CachedRun(run)
-        return RunResult(read.content_hash, outcomes(read), courses(read))
+        read = CachedRun(run, large=True)
+        return RunResult(read.content_hash, outcomes(read), extracts_of(read))

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import json
 import math
-import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -14,7 +13,6 @@ from typing import Any, NamedTuple
 import polars as pl
 
 from townsquare.analysis.contract import CachedRun
-from townsquare.analysis.courses import COURSES, courses
 from townsquare.core import schema
 from townsquare.core.arguments import checked
 from townsquare.core.cards import html_of, text_of
@@ -27,14 +25,11 @@ from townsquare.core.registry import check_known
 from townsquare.experiments.arms import Arm, shown
 from townsquare.experiments.by_group import effects_by_group
 from townsquare.experiments.cluster.stores import ObjectStore
+from townsquare.experiments.extracts import COURSES_EXTRACT, Extract, read_extracts, write_extracts
 from townsquare.experiments.paired import paired
 from townsquare.record.run import Run
 
 FILE = "experiment.json"
-COURSES_FILE = "courses.parquet"
-"""Courses of the finished runs: each is made as its run ends, or when it is first asked for."""
-_COURSES = 3
-"""Another number makes stored courses anew: raise it when what they hold changes."""
 FORMAT = 1
 WAITING, FINISHED, FAILED, STOPPED = "waiting", "finished", "failed", "stopped"
 
@@ -104,11 +99,11 @@ _KINDS: dict[frozenset[type], Any] = {
 
 
 class RunResult(NamedTuple):
-    """What came of a finished run: its content hash, its outcomes and its courses."""
+    """What came of a finished run: its content hash, its outcomes, and by file what the comparison keeps of it."""
 
     content_hash: str
     outcomes: Mapping[str, float]
-    courses: pl.DataFrame
+    extracts: Mapping[str, pl.DataFrame]
 
 
 @dataclass(frozen=True, slots=True)
@@ -213,32 +208,24 @@ class Experiment:
             ``arm``, ``seed``, a column for each varied setting, and the columns of
             :func:`townsquare.analysis.courses.courses`.
         """
-        known = self._known_courses()
+        known = self.extracts(COURSES_EXTRACT)
+        return self._over(lambda run: known[run.content_hash])
+
+    def extracts(self, kind: Extract) -> dict[str, pl.DataFrame]:
+        """Return what is kept of each finished run, by content hash; what is not there yet is made now."""
+        known = read_extracts(self.folder, kind)
         runs = {run.content_hash: self.folder / run.folder for run in self.finished}
-        new = [content for content in runs if _course_key(content) not in known]
-        known |= self.keep_courses({content: courses(CachedRun(Run.open(runs[content]))) for content in new})
-        return self._over(lambda run: known[_course_key(run.content_hash)])
+        new = {content: kind.of(CachedRun(Run.open(runs[content]))) for content in runs.keys() - known.keys()}
+        if new:
+            self.store(kind, new)
+        return known | new
 
-    def keep_courses(self, made: Mapping[str, pl.DataFrame]) -> dict[str, pl.DataFrame]:
-        """Keep courses of finished runs, by content hash, beside those that are kept already; return them by key."""
-        named = {_course_key(content): frame for content, frame in made.items()}
-        known, wanted = self._known_courses() | named, {_course_key(run.content_hash) for run in self.finished}
-        parts = [frame.with_columns(pl.lit(key).alias("run")) for key, frame in known.items() if key in wanted]
-        if named and parts:
-            with suppress(OSError):  # a folder that cannot be written
-                _write_parquet(pl.concat(parts), self.folder / COURSES_FILE)
-        return named
-
-    def _known_courses(self) -> dict[str, pl.DataFrame]:
-        """Return the courses of runs that are in the file, by key; none where it is damaged."""
-        schema = {**COURSES, "run": pl.String}
-        try:
-            stored = pl.read_parquet(self.folder / COURSES_FILE)
-        except (OSError, pl.exceptions.PolarsError):
-            return {}
-        if dict(stored.schema) != schema:
-            return {}
-        return {str(run): part.drop("run") for (run,), part in stored.group_by("run", maintain_order=True)}
+    def store(self, kind: Extract, made: dict[str, pl.DataFrame]) -> None:
+        """Keep frames of finished runs, by content hash, beside those that are kept already."""
+        known = read_extracts(self.folder, kind) | made
+        wanted = {run.content_hash: known[run.content_hash] for run in self.finished if run.content_hash in known}
+        if wanted:
+            write_extracts(self.folder, kind, wanted)
 
     def _keys(self) -> pl.DataFrame:
         """Return ``arm``, ``seed`` and the varied settings of each finished run; lists and mappings as JSON."""
@@ -339,16 +326,3 @@ def manifest_values(folder: Path, file: str, kind: str) -> Iterator[dict[str, An
         yield values
     except (ValueError, KeyError, TypeError, AttributeError) as error:
         raise RecordError(str(path), got=f"a damaged file ({error})", do="repeat the command") from None
-
-
-def _course_key(content_hash: str) -> str:
-    return f"{_COURSES}:{content_hash}"
-
-
-def _write_parquet(frame: pl.DataFrame, path: Path) -> None:
-    draft = path.with_suffix(f".{os.getpid()}.part")
-    try:
-        frame.write_parquet(draft)
-        draft.replace(path)
-    finally:
-        draft.unlink(missing_ok=True)

@@ -20,7 +20,6 @@ from scipy import stats
 
 import worker_jobs
 from raised_errors import raises_error
-from townsquare.analysis.courses import COURSES
 from townsquare.core.errors import RecordError, SettingError, UnknownName, WrongVersion
 from townsquare.experiments.arms import Arm, arms_of, parse_seeds, parse_vary
 from townsquare.experiments.comparison import Experiment, Progress, compare
@@ -321,7 +320,7 @@ def test_a_damaged_manifest_is_refused(tmp_path: Path, content: str) -> None:
 
 def test_undefined_outcomes_survive_the_manifest(tmp_path: Path) -> None:
     run = ArmRun("all", 1, "all/seed-1", "d")
-    result = RunResult("c", {"f1": math.nan, "x": 2.0}, pl.DataFrame(schema=COURSES))
+    result = RunResult("c", {"f1": math.nan, "x": 2.0}, {})
     Experiment(tmp_path, {}, arms_of({}), (1,), (run,)).record(run, result).save()
     again = Experiment.load(tmp_path)
     assert again.outcomes["x"].to_list() == [2.0]

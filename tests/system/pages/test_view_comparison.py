@@ -13,7 +13,8 @@ import pytest
 from running_viewer import Visit, ask, data
 from townsquare.experiments.comparison import compare
 from townsquare.experiments.courses import bands, differences
-from townsquare.experiments.manifest import COURSES_FILE, FILE, Experiment
+from townsquare.experiments.extracts import KINDS, Extract
+from townsquare.experiments.manifest import FILE, Experiment
 from townsquare.experiments.paired import t_interval
 from townsquare.pages.report import write_comparison
 from townsquare.pages.view.serving import serving
@@ -126,14 +127,16 @@ def test_courses_are_those_of_the_report_and_paired_by_seed(url: str, folder: Pa
     assert differences(every, made.baseline)["arm"].unique().to_list() == [HYBRID]
 
 
-def test_stored_courses_are_read_and_made_anew_where_they_are_damaged(folder: Path) -> None:
-    made = Experiment.load(folder / "arms")
-    good, file = made.courses(), folder / "arms" / COURSES_FILE
-    written = file.stat().st_mtime_ns
-    assert made.courses().equals(good)
+@pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.file)
+def test_extracts_of_the_runs_are_read_and_made_anew_where_they_are_damaged(kind: Extract, folder: Path) -> None:
+    made, file = Experiment.load(folder / "arms"), folder / "arms" / kind.file
+    good, written = made.extracts(kind), file.stat().st_mtime_ns  # as the processes of the runs made them
+    assert made.extracts(kind).keys() == good.keys()
     assert file.stat().st_mtime_ns == written
     file.write_bytes(b"no parquet")
-    assert made.courses().equals(good)
+    again = made.extracts(kind)
+    assert len(good) == 6
+    assert all(again[content].equals(frame) for content, frame in good.items())
     assert pl.read_parquet(file)["run"].n_unique() == 6
 
 

@@ -11,7 +11,7 @@ import pytest
 from fact_records import LAST, SHARE, WARM, record, run_of
 from townsquare.analysis.contract import CachedRun
 from townsquare.analysis.courses import courses
-from townsquare.analysis.notes import effects_of_pairs, note_course, note_effects, note_numbers
+from townsquare.analysis.notes import effects_of_pairs, followed_posts, note_course, note_effects, note_numbers
 from townsquare.analysis.outcomes import outcomes
 from townsquare.core.enums import LogKind, PostKind, Veracity
 
@@ -81,7 +81,8 @@ def test_effects_of_several_pairs_are_sums() -> None:
         chance = random.Random(seed)
         fewer = [row for row in record(seed)["posts"] if row["kind"] != SHARE or chance.random() < 0.6]
         pairs.append((CachedRun(run_of(seed, posts=fewer)), CachedRun(run_of(seed))))
-    each, all_ = [note_effects(*pair) for pair in pairs], effects_of_pairs(pairs)
+    each = [note_effects(*pair) for pair in pairs]
+    all_ = effects_of_pairs([(followed_posts(run), followed_posts(without)) for run, without in pairs])
     counts = ["shares_life", "views_life", "shares_after", "views_after"]
     for at, measure in enumerate(counts):
         assert all_["measure"][at] == measure

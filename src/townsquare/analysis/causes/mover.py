@@ -8,7 +8,7 @@ import polars as pl
 
 from townsquare.analysis.beliefs import names, statements
 from townsquare.analysis.causes.contributions import agent_names, called, changes, contributions
-from townsquare.analysis.contract import Reads, setting
+from townsquare.analysis.contract import Reads, columns, setting
 from townsquare.core.enums import TrailKind
 from townsquare.core.frames import ORDERED, collected
 from townsquare.core.schema import NONE
@@ -55,6 +55,15 @@ def largest_change(run: Reads) -> Mover | None:
     row = moved.row(0, named=True)
     name = dict(names(run).select("proposition", "name").rows())[row["proposition"]]
     return Mover(row["agent"], called(run, row["agent"]), statements(run)[name], row["start"], row["end"])
+
+
+MOVERS = columns("agent:int called:str statement:str start end")
+
+
+def movers(run: Reads) -> pl.DataFrame:
+    """Return :func:`largest_change` as a row of :class:`Mover` without posts; none if nobody moved."""
+    moved = largest_change(run)
+    return pl.DataFrame([moved[: len(MOVERS)]] if moved else [], MOVERS, orient="row")
 
 
 def with_posts(run: Reads, moved: Mover) -> Mover:

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cache
 from typing import Any
 
 import polars as pl
 
 from townsquare.analysis.beliefs import statements
 from townsquare.analysis.clock import clock_of, in_words
-from townsquare.analysis.contract import CachedRun, setting
+from townsquare.analysis.contract import setting
 from townsquare.analysis.notes import effects_of_pairs
 from townsquare.analysis.outcomes import is_outcome
 from townsquare.core.errors import RecordError
@@ -20,6 +19,7 @@ from townsquare.experiments.answer import Answer, answer
 from townsquare.experiments.arms import Arm, labels
 from townsquare.experiments.by_group import TABLE
 from townsquare.experiments.courses import bands
+from townsquare.experiments.extracts import POSTS_EXTRACT
 from townsquare.experiments.manifest import Experiment
 from townsquare.record.run import Run
 
@@ -127,19 +127,15 @@ def _in_words(value: Any) -> str:
 
 def _note_effects(experiment: Experiment) -> pl.DataFrame:
     """Return what notes averted in each arm that has some, beside a baseline that has none."""
-    folders = {(run.arm, run.seed): experiment.folder / run.folder for run in experiment.finished}
     counted = experiment.outcomes.select(pl.col("arm", "seed", "^notes_written$"))  # none where an older version ran
     noted = counted.drop_nulls().drop_nans() if counted.width == 3 else counted.clear()
-    base = experiment.baseline
-    pairs = [pair for pair in noted.select("arm", "seed").rows() if (base, pair[1]) in folders]
+    base, runs = experiment.baseline, {(run.arm, run.seed): run.content_hash for run in experiment.finished}
+    pairs = [pair for pair in noted.select("arm", "seed").rows() if (base, pair[1]) in runs]
     if not pairs or base in noted["arm"]:
         return pl.DataFrame()
-
-    @cache  # every arm is held against the same runs of the baseline
-    def opened(arm: str, seed: int) -> CachedRun:
-        return CachedRun(Run.open(folders[arm, seed]))
-
-    arms = {arm: [(opened(arm, seed), opened(base, seed)) for name, seed in pairs if name == arm] for arm, _ in pairs}
+    extracts = experiment.extracts(POSTS_EXTRACT)
+    posts = {pair: extracts[content] for pair, content in runs.items()}
+    arms = {arm: [(posts[arm, seed], posts[base, seed]) for name, seed in pairs if name == arm] for arm, _ in pairs}
     return pl.concat(effects_of_pairs(of).with_columns(arm=pl.lit(arm)) for arm, of in arms.items())
 
 
