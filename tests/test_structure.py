@@ -94,8 +94,10 @@ def targets(node: ast.AST, module: str, names: dict[str, Path]) -> Iterator[str]
             yield full if full in names else base
 
 
-def imports_of(module: str, names: dict[str, Path]) -> Iterator[tuple[str, int, bool]]:
+@cache
+def imports_of(module: str) -> list[tuple[str, int, bool]]:
     """Each import in a module: full name, line, and whether it stands inside a function."""
+    names = modules()
 
     def walk(node: ast.AST, inside: bool) -> Iterator[tuple[str, int, bool]]:
         for child in ast.iter_child_nodes(node):
@@ -103,7 +105,7 @@ def imports_of(module: str, names: dict[str, Path]) -> Iterator[tuple[str, int, 
                 yield target, getattr(child, "lineno", 0), inside
             yield from walk(child, inside or isinstance(child, Function | ast.Lambda))
 
-    yield from walk(tree(names[module]), False)
+    return list(walk(tree(names[module]), False))
 
 
 def is_own(target: str) -> bool:
@@ -173,7 +175,7 @@ def test_relative_and_absolute_imports_resolve() -> None:
 
 def test_no_cycle_between_modules() -> None:
     names = modules()
-    graph = {m: {t for t, _, inside in imports_of(m, names) if is_own(t) and not inside} for m in names}
+    graph = {m: {t for t, _, inside in imports_of(m) if is_own(t) and not inside} for m in names}
     cycle = find_cycle(graph)
     assert not cycle, "modules import each other in a circle: " + " -> ".join(cycle)
 
@@ -184,7 +186,7 @@ def test_own_package_is_imported_at_the_top_of_files() -> None:
         f"{place(names[module], line)} imports {target} inside a function"
         for module in names
         if family(module) != "cli"
-        for target, line, inside in imports_of(module, names)
+        for target, line, inside in imports_of(module)
         if inside and is_own(target)
     ]
     report("only cli/ imports our own package inside functions:", rows)
@@ -195,7 +197,7 @@ def test_rooms() -> None:
     rows = []
     for module, path in names.items():
         room = family(module)
-        for target, line, _ in imports_of(module, names):
+        for target, line, _ in imports_of(module):
             other = family(target) if is_own(target) else ""
             if room in ROOMS and other and other != room and other not in ROOMS[room].split():
                 rows.append(f"{place(path, line)}: {room} may not import {target}")
@@ -214,7 +216,7 @@ def test_small_files_have_several_importers() -> None:
     members = {target.partition(":")[0] for family in registry._FAMILIES.values() for target in family.values()}
     importers: dict[str, set[str]] = {}
     for module in names:
-        for target, _, _ in imports_of(module, names):
+        for target, _, _ in imports_of(module):
             importers.setdefault(target, set()).add(module)
     rows = [
         f"{place(path)}: only {next(iter(importers[module]))} imports it"
@@ -246,7 +248,7 @@ def test_only_the_command_line_knows_the_terminal() -> None:
         f"{place(names[module], line)} imports {target}"
         for module in names
         if family(module) != "cli"
-        for target, line, _ in imports_of(module, names)
+        for target, line, _ in imports_of(module)
         if target.split(".")[0] in ONLY_CLI
     ]
     report(f"only cli/ imports {', '.join(sorted(ONLY_CLI))}:", rows)
@@ -296,6 +298,7 @@ def python_files() -> list[Path]:
     return sorted(p for folder in ("src", "tests", "benchmarks") for p in (ROOT / folder).rglob("*.py"))
 
 
+@cache
 def functions(path: Path) -> list[tuple[Function, int]]:
     """Each function of a file and its lines, from `def` to its end; tables of data are left out."""
     found = [n for n in nodes(path) if isinstance(n, Function)]

@@ -14,7 +14,14 @@ import pytest
 import townsquare as ts
 from changed_rows import change_rows
 from raised_errors import raises_error
-from townsquare.analysis.causes.claims import PARTS, belief_parts, claim_attribution, claim_courses, claims_of
+from townsquare.analysis.causes.claims import (
+    PARTS,
+    ClaimAttribution,
+    belief_parts,
+    claim_attribution,
+    claim_courses,
+    claims_of,
+)
 from townsquare.analysis.courses import courses
 from townsquare.cli import main
 from townsquare.core.errors import SettingError
@@ -133,14 +140,18 @@ def test_an_older_record_has_notes_in_the_part_of_labels(run: ts.Run, tmp_path: 
     assert claim_courses(run)["noted"].max() > 0  # type: ignore[operator]
 
 
-def most_left(run: ts.Run) -> int:
-    """The claim that most people stopped believing."""
-    claims = run.table("veracities")["claim"].unique().to_list()
-    return max(claims, key=lambda claim: len(claim_attribution(run, claim).stopped))
+@pytest.fixture(scope="module")
+def found(run: ts.Run) -> ClaimAttribution:
+    """What moved belief in the claim that most people stopped believing."""
+    last = belief_parts(run).unique(["agent", "claim"], keep="last", maintain_order=True)
+    left = last.filter(pl.col("start") > 0, pl.col("judged") <= 0)["claim"].value_counts()
+    (claim, stopped) = left.sort("count", "claim").row(-1)
+    attribution = claim_attribution(run, claim)
+    assert len(attribution.stopped) == stopped
+    return attribution
 
 
-def test_why_somebody_stopped_believing_a_claim(run: ts.Run) -> None:
-    found = claim_attribution(run, most_left(run))
+def test_why_somebody_stopped_believing_a_claim(run: ts.Run, found: ClaimAttribution) -> None:
     assert found.parts["mean"].sum() == pytest.approx(found.judged, abs=1e-12)
     met = [belief for agent in found.stopped for belief in claims_of(run, agent) if belief.claim == found.claim]
     for belief in met:
@@ -156,8 +167,8 @@ def test_why_somebody_stopped_believing_a_claim(run: ts.Run) -> None:
         claim_attribution(run, 999_999)
 
 
-def test_the_commands_on_a_claim(run: ts.Run, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    folder, found = str(run.folder), claim_attribution(run, most_left(run))
+def test_the_commands_on_a_claim(run: ts.Run, found: ClaimAttribution, capsys: pytest.CaptureFixture[str]) -> None:
+    folder = str(run.folder)
     named = ["--claim", str(found.claim)]
     assert main(["attribute", folder, *named]) == 0
     assert f"--agent {found.stopped[0]} --claim {found.claim}" in capsys.readouterr().out

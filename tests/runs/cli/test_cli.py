@@ -124,7 +124,7 @@ def test_a_run_without_a_report_prints_its_answer(capsys: pytest.CaptureFixture[
 
 
 def test_reports_of_runs_and_comparisons(recorded: Path, capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
-    words = ["compare", "synthetic:20", "--agents", "20", "--steps", "2", "--seeds", "2", "--workers", "2"]
+    words = ["compare", "synthetic:20", "--agents", "20", "--steps", "2", "--seeds", "2", "--workers", "1"]
     assert main([*words, "--vary", "policy=statistical,silent", "--out", "both"]) == 0
     out = capsys.readouterr().out
     assert "silent cut the mean reach of a false post" in out or "silent: no detectable effect" in out
@@ -146,7 +146,7 @@ def test_one_seed_has_no_interval_and_a_failed_run_is_exit_1(
 ) -> None:
     (tmp_path / "one.csv").write_text("follower,followed\n0,0\n", encoding="utf-8")
     words = ["compare", "synthetic:20", "--agents", "20", "--steps", "1", "--seeds", "1", "--set", "graph.path=one.csv"]
-    assert main([*words, "--vary", "graph.kind=scale_free,file", "--out", "one"]) == 1
+    assert main([*words, "--vary", "graph.kind=scale_free,file", "--workers", "1", "--out", "one"]) == 1
     out, err = capsys.readouterr()
     assert "One seed only: no difference has a CI" in out
     assert "failed: 1 of 2 runs, such as kind-file/seed-1: DataError" in err

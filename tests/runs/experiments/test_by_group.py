@@ -111,7 +111,7 @@ def test_json_has_them_and_people_of_no_survey_have_none(
     told: Experiment, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert told.effects_by_group().height == 24
-    out, sets = str(tmp_path / "plain"), ["--agents", "30", "--steps", "2", "--seeds", "1", "--json"]
+    out, sets = str(tmp_path / "plain"), ["--agents", "30", "--steps", "2", "--seeds", "1", "--workers", "1", "--json"]
     assert main(["compare", "health-rumor@1", "--vary", "moderation.strategy=none,hybrid", "--out", out, *sets]) == 0
     assert json.loads(capsys.readouterr().out.splitlines()[-1])["effects_by_group"] == []
     assert 'id="by-answer"' not in (tmp_path / "plain" / "report.html").read_text(encoding="utf-8")

@@ -243,7 +243,7 @@ def test_row_01_a_command_names_the_server_and_the_variable(
             assert main(["run", *small, *asks, "--set", "budget.calls=1", "--out", "old", "--quiet"]) == 4
         commands = {
             "run": ["run", *small, *asks],
-            "compare": ["compare", *small, *asks, "--seeds", "1"],
+            "compare": ["compare", *small, *asks, "--seeds", "1", "--workers", "1"],
             "panel": ["panel", "posts.csv", "--agents", "3", *asks, "--set", "policy=llm"],
             "interview": ["interview", "old", "--agents", "0", "--question", "Why?", "--model", "server/m", *own],
             "debate": ["debate", "--trials", "1", "--set", "rounds=1", "--set", "speaker=llm", *asks[2:]],

@@ -241,11 +241,6 @@ def test_the_command_writes_both_files(folder: Path, tmp_path: Path, capsys: pyt
     assert main(["protocol", str(folder / "debates")]) == 0
     assert "23 elements" in capsys.readouterr().out
     assert (folder / "debates" / "protocol.md").is_file()
-    assert main(["report", str(folder / "run"), "--out", str(tmp_path / "report")]) == 0
-    out = tmp_path / "report"
-    assert {"protocol.md", "protocol.html", "methods.md"} <= {path.name for path in out.iterdir()}
-    assert "[protocol.md](protocol.md)" in (out / "methods.md").read_text()
-    assert 'href="protocol.html"' in (out / "report.html").read_text()
 
 
 def test_the_excerpt_of_the_docs_is_what_the_command_writes(documents: Mapping[str, Document]) -> None:

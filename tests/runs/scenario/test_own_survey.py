@@ -50,7 +50,7 @@ def test_forty_respondents_from_two_files_to_a_report(folder: Path, capsys: pyte
     names = run.table("texts")["content"]
     assert all(names[row].startswith("R_") for row in run.table("agents")["name"][:120])
     assert set(run.table("trait_values")["label"]) >= {"party", "vaccinated", "income", "age_group"}
-    arms = ["--vary", "moderation.response=none,label", "--seeds", "1"]
+    arms = ["--vary", "moderation.response=none,label", "--seeds", "1", "--workers", "1"]
     assert main(["compare", "./bridge", "--out", "arms", *arms, *FEW]) == 0
     assert (Path("arms") / "report.html").is_file()
 

@@ -18,8 +18,8 @@ from townsquare.experiments.manifest import ArmRun
 from townsquare.record.postgresql.address import Address
 from townsquare.record.run import Run
 
-COMPARE = ["compare", "synthetic:20", "--agents", "30", "--vary", "moderation.strategy=none,hybrid", "--workers", "2"]
-SHORT = [*COMPARE, "--steps", "3", "--seeds", "2"]
+COMPARE = ["compare", "synthetic:20", "--agents", "30", "--vary", "moderation.strategy=none,hybrid"]
+SHORT = [*COMPARE, "--workers", "1", "--steps", "3", "--seeds", "2"]
 
 
 @pytest.fixture
@@ -52,7 +52,7 @@ def test_a_schema_for_each_run(address: Address, tmp_path: Path, capsys: pytest.
         assert Run.open(out / run.folder).verify() == run.content_hash
     assert main(["report", str(out)]) == 0
     assert main(["inspect", str(out / "strategy-hybrid" / "seed-1"), "--verify"]) == 0
-    more = [*COMPARE, "--steps", "3", "--seeds", "3", "--out", str(out), *server, "--quiet"]
+    more = [*COMPARE, "--workers", "1", "--steps", "3", "--seeds", "3", "--out", str(out), *server, "--quiet"]
     assert main(more) == 0  # adds one seed to each arm
     assert len(_schemas(address)) == 6
 
@@ -69,9 +69,9 @@ def test_schemas_that_are_taken(address: Address, tmp_path: Path, capsys: pytest
 def test_a_killed_comparison_goes_on(address: Address, tmp_path: Path) -> None:
     out, near = tmp_path / "out", tmp_path / "near"
     server = ["--record", address.url, "--record-schema", address.schema]
-    long = [*COMPARE, "--steps", "25", "--seeds", "2"]
+    long = [*COMPARE, "--steps", "12", "--seeds", "2"]
     with subprocess.Popen(
-        [sys.executable, "-m", "townsquare", *long, "--out", str(out), *server, "--json"],
+        [sys.executable, "-m", "townsquare", *long, "--workers", "2", "--out", str(out), *server, "--json"],
         stdout=subprocess.PIPE, text=True, start_new_session=True,
     ) as process:  # fmt: skip
         assert process.stdout is not None
@@ -80,8 +80,8 @@ def test_a_killed_comparison_goes_on(address: Address, tmp_path: Path) -> None:
                 break
         os.killpg(process.pid, 9)
     assert len(_hashes(out)) < 4
-    assert main([*long, "--out", str(out), *server, "--quiet"]) == 0
-    assert main([*long, "--out", str(near), "--quiet"]) == 0
+    assert main([*long, "--workers", "1", "--out", str(out), *server, "--quiet"]) == 0
+    assert main([*long, "--workers", "1", "--out", str(near), "--quiet"]) == 0
     assert _hashes(out) == _hashes(near)
 
 

@@ -9,6 +9,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable
+from itertools import product
 from pathlib import Path
 
 import pytest
@@ -23,6 +24,7 @@ from townsquare.experiments.multiverse import MOST, choices_for
 from townsquare.record.lock import is_locked
 from townsquare.record.run import Run
 from townsquare.scenario.load import list_scenarios
+from townsquare.scenario.settings import resolve_with_scenario
 
 LONG = ["synthetic:20", "--agents", "40", "--steps", "40", "--set", "moderation.strategy=none"]
 WITHIN = 5.0  # seconds
@@ -194,15 +196,27 @@ def test_row_13_sets_may_be_a_mapping() -> None:
     assert settings == same
 
 
-@pytest.mark.parametrize("name", [line.name for line in list_scenarios() if line.name != "synthetic"])
-def test_row_12_the_usual_multiverse_runs(name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_row_12_the_usual_multiverse_runs(tmp_path: Path) -> None:
     size = ["--agents", "6", "--steps", "1", "--seeds", "1", "--workers", "1", "--out", str(tmp_path / "out"), "--json"]
-    assert main(["compare", name, "--multiverse", *size]) == 0
+    assert main(["compare", "health-rumor", "--multiverse", *size]) == 0
     found = Experiment.load(tmp_path / "out")
-    assert len(found.finished) == len(found.runs)
+    assert len(found.finished) == len(found.runs) > 30
+    assert set(found.vary) == {"beliefs.rule", "beliefs.stance_scorer", "feed.ranker", "activation.sessions_per_day"}
+    resolved = ts.resolve_for("health-rumor", agents=6, steps=1)
+    assert found.runs[0].digest == resolved.digest, "the first is the run as it is set"
+
+
+@pytest.mark.parametrize("name", [line.name for line in list_scenarios() if line.name != "synthetic"])
+def test_row_12_usual_choices_are_allowed_together_and_each_runs(name: str) -> None:
+    base = {"scenario": name, "agents": 6, "steps": 1}
+    choices = choices_for([base])
     rate = {"activation.sessions_per_day"} if name == "health-rumor" else {"activation.rate", "policy.name"}
-    assert set(found.vary) == {"beliefs.rule", "beliefs.stance_scorer", "feed.ranker", *rate}
-    assert found.runs[0].digest == ts.resolve_for(name, agents=6, steps=1).digest, "the first is the run as it is set"
+    assert set(choices) == {"beliefs.rule", "beliefs.stance_scorer", "feed.ranker", *rate}
+    for universe in product(*choices.values()):
+        resolve_with_scenario(base, dict(zip(choices, universe, strict=True)))
+    for key, values in choices.items():
+        for value in values[1:]:
+            ts.simulate(resolve_with_scenario(base, {key: value}))
 
 
 def test_row_12_choices_follow_the_registry_and_the_settings() -> None:

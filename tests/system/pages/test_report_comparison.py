@@ -13,13 +13,13 @@ from PIL import Image
 
 from browser_pages import HOSTILE, Elements, Visit, assert_self_contained
 from raised_errors import raises_error
+from townsquare.cli import main
 from townsquare.core.errors import UnknownName
 from townsquare.experiments.answer import Answer, effects
 from townsquare.experiments.arms import Arm
 from townsquare.experiments.comparison import compare
 from townsquare.experiments.manifest import FINISHED, ArmRun, Experiment
 from townsquare.pages.report import Comparison, write_comparison
-from townsquare.pages.report.files import write_comparison_files
 
 Values = dict[str, dict[str, list[float]]]
 PRIMARY = "engagement_false_per_post"
@@ -140,7 +140,7 @@ def test_a_real_comparison_answers_first(found: Experiment, tmp_path: Path) -> N
 
 
 def test_exported_figures_stand_alone(found: Experiment, tmp_path: Path) -> None:
-    write_comparison_files(found, tmp_path, parquet=True)
+    assert main(["report", str(found.folder), "--out", str(tmp_path), "--parquet"]) == 0
     for name, words in {
         "answer": ("Mean reach of a false post: difference from no moderation", "fact-checking", "difference, agents"),
         "course-reach_by_age": ("no moderation", "fact-checking", "agents", "age of the post (steps)"),
@@ -151,6 +151,10 @@ def test_exported_figures_stand_alone(found: Experiment, tmp_path: Path) -> None
         assert all(word in texts for word in words), (name, texts)
         assert (tmp_path / "figures" / f"{name}.pdf").read_bytes().startswith(b"%PDF")
         assert Image.open(tmp_path / "figures" / f"{name}.png").info["dpi"] == pytest.approx((300, 300), abs=0.1)
+    assert list((tmp_path / "figures").glob("forest-*.png"))
+    paired = pl.read_parquet(tmp_path / "tables" / "paired.parquet")
+    assert {"outcome", "arm", "difference", "p_holm", "p_fdr"} <= set(paired.columns)
+    assert set(pl.read_parquet(tmp_path / "tables" / "differences.parquet")["seed"]) == {1, 2}
     effects_written = pl.read_parquet(tmp_path / "tables" / "effects.parquet")
     assert effects_written.row(0, named=True)["outcome"] == "reach_false_mean"
     methods = (tmp_path / "methods.md").read_text(encoding="utf-8")

@@ -44,6 +44,9 @@ def test_everything_is_a_file(folder: Path, tmp_path: Path, capsys: pytest.Captu
     assert tables >= {one.name for one in measures() if one.table}
     course = pl.read_csv(tmp_path / "out" / "tables" / "polarization_course.csv")
     assert course.height == 12
+    assert {"protocol.md", "protocol.html"} <= {path.name for path in (tmp_path / "out").iterdir()}
+    assert "[protocol.md](protocol.md)" in (tmp_path / "out" / "methods.md").read_text(encoding="utf-8")
+    assert 'href="protocol.html"' in (tmp_path / "out" / "report.html").read_text(encoding="utf-8")
     effects = pl.read_csv(tmp_path / "out" / "tables" / "treatment_effects.csv")
     assert set(effects["estimate"]) == {"difference", "direct", "spillover", "total"}
 
@@ -106,25 +109,3 @@ def test_a_large_trail_is_summed_in_part_or_not_at_all(
         monkeypatch.setattr(attribution, limit, 10)
         text = Elements(write_report(ts.Run.open(folder), tmp_path / "report.html").read_text(encoding="utf-8")).text
         assert said in text
-
-
-def test_files_of_a_comparison(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    out = tmp_path / "pair"
-    given = [
-        "compare",
-        "synthetic:20",
-        "--vary",
-        "moderation.strategy=none,third_party",
-        "--seeds",
-        "2",
-        "--agents",
-        "20",
-    ]
-    assert main([*given, "--steps", "2", "--out", str(out), "--quiet", "--workers", "2"]) == 0
-    assert main(["report", str(out), "--out", str(tmp_path / "files")]) == 0
-    paired = pl.read_csv(tmp_path / "files" / "tables" / "paired.csv")
-    assert {"outcome", "arm", "difference", "p_holm", "p_fdr"} <= set(paired.columns)
-    differences = pl.read_csv(tmp_path / "files" / "tables" / "differences.csv")
-    assert set(differences["seed"]) == {1, 2}
-    assert list((tmp_path / "files" / "figures").glob("forest-*.png"))
-    capsys.readouterr()

@@ -90,7 +90,7 @@ def test_commands_and_the_viewer_use_it(name: str, package: Path, tmp_path: Path
     with pytest.raises(KeyboardInterrupt):
         ts.simulate(settings, tmp_path / "parts", on_step=stop)
     assert Run.open(tmp_path / "parts").last_step == 2
-    command(package, "resume", str(tmp_path / "parts"), "--quiet")
+    assert main(["resume", str(tmp_path / "parts"), "--quiet"]) == 0
     assert Run.open(tmp_path / "parts").content_hash == whole.content_hash
     assert main(["replay", str(tmp_path / "whole"), "--quiet"]) == 0
 

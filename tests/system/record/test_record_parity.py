@@ -39,7 +39,7 @@ NUMPY = {pl.Int8: "i1", pl.Int16: "i2", pl.Int32: "i4", pl.Int64: "i8", pl.UInt8
 }
 
 
-@settings(deadline=None, max_examples=8, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(deadline=None, max_examples=4, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(seed=st.integers(0, 2**32), n_steps=st.integers(1, 4))
 def test_all_stores_hold_the_same(tmp_path_factory: pytest.TempPathFactory, seed: int, n_steps: int) -> None:
     steps = [random_batches(step, seed) for step in range(n_steps)]
@@ -57,9 +57,9 @@ def test_all_stores_hold_the_same(tmp_path_factory: pytest.TempPathFactory, seed
     assert len({run.verify() for run in runs} | {run.content_hash for run in runs}) == 1
 
 
-@pytest.fixture(params=KINDS)
-def run(request: pytest.FixtureRequest, tmp_path: Path) -> Run:
-    return recorded(request.param, tmp_path / "run", [random_batches(step) for step in range(4)])
+@pytest.fixture(scope="module", params=KINDS)
+def run(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Run:
+    return recorded(request.param, tmp_path_factory.mktemp("runs") / "run", [random_batches(step) for step in range(4)])
 
 
 def test_frames_hold_what_was_given(run: Run) -> None:

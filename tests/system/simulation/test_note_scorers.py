@@ -159,8 +159,8 @@ def test_by_command_line_resume_replay_report_and_viewer(installed: Path, tmp_pa
     assert main(["resume", str(folder), "--quiet"]) == 0
     assert main(["replay", str(folder), "--quiet"]) == 0
     assert Run.open(folder).content_hash == whole.content_hash
-    assert main(["report", str(folder), "--out", str(tmp_path / "report")]) == 0
-    page = next((tmp_path / "report").rglob("*.html")).read_text(encoding="utf-8")
+    assert main(["report", str(folder)]) == 0
+    page = (folder / "report.html").read_text(encoding="utf-8")
     assert "Last recorded scores of notes" in page
     best = float(last_scores(whole)["intercept"].drop_nans().max())  # type: ignore[arg-type]
     assert f"{best:.3f}" in page

@@ -254,7 +254,7 @@ def oracle_of_notes(seed: int) -> dict[str, float]:
 # --- tests -------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("seed", range(3))
 def test_measures_agree_with_plain_python(seed: int) -> None:
     readings = readings_of(run_of(seed), [*OF_A_RUN, *OF_NOTES])
     expected = oracle(seed)
