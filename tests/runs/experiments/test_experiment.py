@@ -223,8 +223,8 @@ def test_a_comparison_is_complete(experiment: Experiment) -> None:
     assert set(compared.filter(pl.col("note") == "baseline")["arm"]) == {experiment.baseline}
 
 
-def test_a_run_of_a_comparison_is_the_same_run_by_itself(experiment: Experiment) -> None:
-    for run in experiment.runs[1:3]:
+def test_a_run_in_another_process_is_the_same_run_here(experiment: Experiment) -> None:
+    for run in experiment.runs:
         strategy = run.arm.partition("=")[2]
         alone = MemoryRecorder()
         sets = [f"moderation.strategy={strategy}"]

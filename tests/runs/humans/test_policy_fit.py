@@ -307,15 +307,15 @@ def test_a_share_outside_its_range_names_the_row(tmp_path: Path) -> None:
 
 
 def test_a_fitted_policy_can_be_run(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    folder = write_folder(tmp_path / "study", acted(made_panel(40, 6)))
+    folder = write_folder(tmp_path / "study", acted(made_panel(25, 5)))
     table, out = headlines(tmp_path / "headlines.csv"), tmp_path / "policy.yaml"
     command = ["fit-policy", str(folder), "--headlines", str(table), "--out", str(out), "--repeats", "1"]
-    command += ["--penalty", "10", "--json"]
+    command += ["--penalty", "100", "--json"]
     assert main(command) == 0
     found = json.loads(capsys.readouterr().out)
     settings = yaml.safe_load(out.read_text(encoding="utf-8"))
     assert settings == found["settings"]
-    assert [one["penalty"] for one in found["tried"]] == [10.0]
+    assert [one["penalty"] for one in found["tried"]] == [100.0]
     resolved = resolve(settings)
     assert resolved.config.population.silent_share == settings["population"]["silent_share"]
     assert resolved.params["policy"].share.verdict_true == pytest.approx(np.log(0.6 / 0.4), abs=1e-3)  # type: ignore[attr-defined]

@@ -160,34 +160,6 @@ def test_row_13_python_hears_that_every_run_failed(tmp_path: Path) -> None:
     assert len(Experiment.load(tmp_path / "out").failed) == 2
 
 
-SCRIPT = """
-from townsquare.experiments.comparison import compare
-layers = [{"scenario": "synthetic:20", "agents": 12, "steps": 2}]
-found = compare(layers, {"moderation.strategy": ["none", "hybrid"]}, 1, "out", workers=WORKERS)
-print(len(found.finished), "finished", sorted(found.outcomes["seed"].to_list()))
-"""
-
-
-def script(folder: Path, workers: int) -> subprocess.CompletedProcess[str]:
-    """A script without a guard, executed in a folder."""
-    (folder / "study.py").write_text(SCRIPT.replace("WORKERS", str(workers)))
-    return subprocess.run([sys.executable, "study.py"], cwd=folder, capture_output=True, text=True, check=False)
-
-
-def test_row_13_one_worker_needs_no_guard(tmp_path: Path) -> None:
-    done = script(tmp_path, 1)
-    assert (done.returncode, done.stdout) == (0, "2 finished [1, 1]\n"), done.stderr
-
-
-def test_row_13_more_workers_say_what_is_missing(tmp_path: Path) -> None:
-    done = script(tmp_path, 2)
-    assert done.returncode != 0
-    assert 'if __name__ == "__main__"' in done.stderr
-    assert "workers=1" in done.stderr
-    assert done.stderr.count("Traceback") == 1, done.stderr
-    assert "SettingError" in done.stderr
-
-
 def test_row_13_sets_may_be_a_mapping() -> None:
     settings = ts.resolve_for(
         "synthetic:20", None, {"moderation.strategy": "hybrid", "feed": {"followed": 3}}, agents=5
