@@ -1,7 +1,7 @@
 # `make` lists the targets. Everything runs in .venv, which the first target that needs it creates.
 SHELL := bash
 .DEFAULT_GOAL := help
-.PHONY: help setup run findings public test test-fast test-slow test-oldest test-quality coverage lint types documentation check bench peers bench-peers docs viewer screenshots lock release clean
+.PHONY: help setup run findings public test test-fast test-slow test-oldest test-quality snapshots coverage lint types documentation check bench peers bench-peers docs viewer screenshots lock release clean
 
 BIN := .venv/bin
 READY := .venv/.ready
@@ -48,6 +48,9 @@ test-fast: $(DEV) ## format, lint and the unit tests: for every save
 
 test-slow: $(DEV) ## the tests that take long: kills, full disks, large runs, a real model server
 	$(PYTEST) -m slow $(ARGS)
+
+snapshots: $(DEV) ## write the wording of pages in tests/**/snapshots anew; look at the difference before you commit it
+	RENEW_SNAPSHOTS=1 $(BIN)/python -m pytest -q $(shell grep -rl --include='test_*.py' '^from snapshots' tests)
 
 coverage: $(DEV) ## the tests again, counting which lines of the package they run (kernels are compiled: not counted)
 	$(BIN)/coverage erase

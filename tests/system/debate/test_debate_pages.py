@@ -9,12 +9,14 @@ from typing import Any
 import pytest
 
 from browser_pages import HOSTILE, Elements, Visit, assert_self_contained
+from snapshots import assert_worded
 from townsquare.debate.results import DebateResults
 from townsquare.debate.sweep import arms_over, hold_debates
 from townsquare.pages.debates.page import write_debates, write_pages
 from townsquare.pages.debates.transcript import write_transcript
 
 EVIL = " ".join(HOSTILE.split())
+SNAPSHOTS = Path(__file__).with_name("snapshots")
 
 
 def held_in(folder: Path, over: dict[str, list[Any]], *layers: dict[str, Any]) -> DebateResults:
@@ -104,29 +106,22 @@ def test_baselines_say_that_no_record_moved_them(tmp_path):
     held = held_in(tmp_path, {"debater": ["belief_engine", "prompt_self_update"]})
     page = Elements(write_transcript(held, held.arms[1]).read_text(encoding="utf-8")).text
     assert "revised stance without a record" in page
-    report = Elements(write_debates(held).read_text(encoding="utf-8")).text
-    assert "Measures of judged stances" in report
-    assert "Judged stances" in report
+    assert_worded(write_debates(held), SNAPSHOTS / "baselines.txt")
 
 
 def test_a_sweep_shows_levels_and_says_whether_they_are_ordered(tmp_path):
     held = held_in(tmp_path, {"u": [0.2, 0.6, 1.0]}, {"preset": "single", "rounds": 6})
-    report = Elements(write_debates(held).read_text(encoding="utf-8")).text
-    assert "A larger uptake lowers the final stance of pro" in report
-    assert "0.2 to 0.6" in report
+    assert_worded(write_debates(held), SNAPSHOTS / "sweep.txt")
 
 
 def test_a_grid_has_its_table(tmp_path):
     held = held_in(tmp_path, {"topic": ["austerity", "adopt-atheism"], "pairing": ["open/open", "stubborn/stubborn"]})
-    report = Elements(write_debates(held).read_text(encoding="utf-8")).text
-    assert "topic open/open stubborn/stubborn mean" in report
-    assert "2 propositions" in report
+    assert_worded(write_debates(held), SNAPSHOTS / "grid.txt")
 
 
 def test_a_folder_without_debates_has_a_page_too(tmp_path):
     held = held_in(tmp_path, {"u": [0.2]})
     for file in tmp_path.glob("*/trial-*.json"):
         file.unlink()
-    page = write_pages(DebateResults.open(tmp_path)).read_text(encoding="utf-8")
-    assert "No debate has been recorded yet" in page
+    assert_worded(write_pages(DebateResults.open(tmp_path)), SNAPSHOTS / "nothing.txt")
     assert held.arms
