@@ -18,7 +18,7 @@ from raised_errors import raises_error
 from townsquare.cli import main
 from townsquare.core.errors import UnknownName
 from townsquare.experiments.manifest import Experiment
-from townsquare.pages.report.files import write_comparison_files
+from townsquare.pages.report import write_comparison
 
 SEEDS = (1, 2, 3, 4)
 TOLD = {"name": "told", "share": 1.0, "among": {"vaccinated": ["never"]}, "effects": {"others": 40}}
@@ -95,9 +95,7 @@ def test_the_group_that_was_told_is_named_and_others_are_not(told: Experiment, t
     assert clear.select("trait", "answer", "proposition").row(0) == ("vaccinated", "never", "ferries_enough")
     others = effects.filter(pl.col("trait") == "vaccinated", pl.col("answer") != "never")["value"]
     assert others.abs().max() < clear["value"][0] / 10  # type: ignore[operator]
-    files = write_comparison_files(told, tmp_path / "files")
-    assert tmp_path / "files" / "tables" / "effects_by_group.csv" in files
-    page = (tmp_path / "files" / "report.html").read_text(encoding="utf-8")
+    page = write_comparison(told, tmp_path / "report.html").read_text(encoding="utf-8")
     text = Elements(page).text
     assert f"{clear.height} of 24 tests are clear after Holm's correction (p < 0.05), the clearest: +0.0" in text
     assert 'under events=[{"step": 3' in text

@@ -155,6 +155,7 @@ def test_exported_figures_stand_alone(found: Experiment, tmp_path: Path) -> None
     paired = pl.read_parquet(tmp_path / "tables" / "paired.parquet")
     assert {"outcome", "arm", "difference", "p_holm", "p_fdr"} <= set(paired.columns)
     assert set(pl.read_parquet(tmp_path / "tables" / "differences.parquet")["seed"]) == {1, 2}
+    assert pl.read_parquet(tmp_path / "tables" / "effects_by_group.parquet").is_empty()  # no group has an answer
     effects_written = pl.read_parquet(tmp_path / "tables" / "effects.parquet")
     assert effects_written.row(0, named=True)["outcome"] == "reach_false_mean"
     methods = (tmp_path / "methods.md").read_text(encoding="utf-8")
