@@ -11,6 +11,7 @@ import polars as pl
 from townsquare.analysis.beliefs import statements
 from townsquare.analysis.clock import clock_of, in_words
 from townsquare.analysis.contract import setting
+from townsquare.analysis.groups import persons
 from townsquare.analysis.notes import effects_of_pairs
 from townsquare.analysis.outcomes import is_outcome
 from townsquare.core.errors import RecordError
@@ -114,6 +115,8 @@ class Comparison:
         run = Run.open(experiment.folder / experiment.finished[0].folder)
         main = {name: path for path, name in _MAIN.items() if path not in experiment.vary}
         shared = {name: _in_words(setting(run, *path.split("."))) for name, path in main.items()}
+        if "people" in shared and (people := persons(run).height) != setting(run, "agents"):
+            shared["people"] += f" ({number(people)} with those who joined)"
         if (hours := clock_of(run).hours) and "steps" in shared:
             shared["steps"] += f" ({in_words(hours * setting(run, 'steps'))})"
         drawn = bands(experiment.courses())
@@ -141,7 +144,7 @@ def _note_effects(experiment: Experiment) -> pl.DataFrame:
 
 _MAIN = {
     "scenario": "scenario",
-    "agents": "people at the start",
+    "agents": "people",
     "steps": "steps",
     "moderation.strategy": "moderation",
     "beliefs.rule": "belief rule",
