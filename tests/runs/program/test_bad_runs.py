@@ -23,7 +23,6 @@ from townsquare.record.run import Run
 SMALL = ["run", "synthetic:20", "--agents", "20", "--steps", "3", "--quiet"]
 IN_PARQUET = ["--set", "record.parquet_above=0"]
 READING = [
-    ["inspect", "x"],
     ["inspect", "x", "--json"],
     ["why", "x", "--agent", "3"],
     ["report", "x"],
