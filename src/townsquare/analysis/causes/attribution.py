@@ -58,10 +58,10 @@ _KEYS: dict[str, tuple[pl.Expr, pl.Expr]] = {
 
 def attributions(run: Reads, kinds: Sequence[str] = BY) -> dict[str, pl.DataFrame]:
     """Return :func:`attribution` by several kinds; the trail of a run that is not large is read once for all."""
-    rows = contributions(run, shown=bool(_READS_SHOWN & set(kinds)))
+    rows = _of_those(changes(run), contributions(run, shown=bool(_READS_SHOWN & set(kinds))))
     if fits(run, "trail"):
-        rows = rows.pipe(collected).lazy()
-    return {kind: _summed(run, kind, None, rows) for kind in kinds}
+        rows = rows.pipe(collected, ORDERED).lazy()
+    return {kind: _summed(run, kind, changes(run), rows) for kind in kinds}
 
 
 def attribution(run: Reads, by: str = "author", agent: int | None = None) -> pl.DataFrame:
@@ -94,16 +94,19 @@ def attribution(run: Reads, by: str = "author", agent: int | None = None) -> pl.
     """
     check_known("by", by, BY)
     check_person(run, agent)
-    return _summed(run, by, agent, contributions(run, agent, shown=by in _READS_SHOWN))
-
-
-def _summed(run: Reads, by: str, agent: int | None, rows: pl.LazyFrame) -> pl.DataFrame:
     moved = changes(run)
     there = moved if agent is None else moved.filter(pl.col("agent") == agent)
+    return _summed(run, by, there, _of_those(there, contributions(run, agent, shown=by in _READS_SHOWN)))
+
+
+def _of_those(there: pl.DataFrame, rows: pl.LazyFrame) -> pl.LazyFrame:
+    return rows.join(there.lazy().select("agent", "proposition"), on=["agent", "proposition"])
+
+
+def _summed(run: Reads, by: str, there: pl.DataFrame, rows: pl.LazyFrame) -> pl.DataFrame:
     many = there.group_by("proposition").agg(pl.len().alias("persons"))
-    keyed = rows.join(there.lazy().select("agent", "proposition"), on=["agent", "proposition"])
     key, word = _KEYS[by]
-    groups = keyed.with_columns(key.cast(pl.Int32).alias("key"), word.alias("word"))
+    groups = rows.with_columns(key.cast(pl.Int32).alias("key"), word.alias("word"))
     counts = row_count("rows"), pl.col("agent").n_unique().cast(pl.Int64).alias("agents")
     amounts = pl.col("amount").sum(), pl.col("amount").abs().sum().alias("gross")
     sums = groups.group_by("proposition", "cause", "key", "word").agg(*counts, *amounts).pipe(collected, ORDERED)
