@@ -17,6 +17,7 @@ from small_worlds import (
     note,
     post,
     rate,
+    react,
     run_of,
     settings_of,
     show,
@@ -32,6 +33,8 @@ from townsquare.settings.config import Time
 from townsquare.simulation.feed.fixed import feed_of
 from townsquare.simulation.moderation.contributors import ContributorParams, enrolled, feeds
 from townsquare.simulation.policies.coordinated import POLICY as COORDINATED
+from townsquare.simulation.policies.propensity import POLICY as PROPENSITY
+from townsquare.simulation.policies.propensity_params import Params as PropensityParams
 from townsquare.simulation.run import simulate
 from townsquare.simulation.world import World
 
@@ -103,6 +106,42 @@ def test_the_queue_offers_one_note_of_a_post_and_no_more_notes_than_drawn() -> N
     for _ in range(6):
         end_step(world)
     assert not pairs(world, ActionKind.RATE_NOTE, params, draws_of(world, Stage.MODERATE))  # all are too old
+
+
+def test_the_queue_prefers_posts_with_attention_and_notes_with_few_ratings() -> None:
+    world = town(1200)
+    posts = [post(world, 1200, kind=PostKind.INJECTED, stances={0: 0.5}) for _ in range(2)]
+    for root in posts:
+        note(world, 0, root)
+    for agent in range(3):
+        react(world, ActionKind.LIKE, agent, posts[1])
+    end_step(world)
+    params = ContributorParams(**(EVERYBODY | {"ratings_per_day": 24.0}))
+    for ratings, expected in ((0, 0.8), (3, 0.5)):  # attention: 1 + likes + shares, for each of 1 + ratings
+        if ratings:
+            rate(world, 1, ratings)
+        feed = dict(feeds(world, params, Time(step_minutes=60, rhythm=0), draws_of(world, Stage.MODERATE)))
+        offered = np.asarray(feed[ActionKind.RATE_NOTE].exposures["root"])
+        assert offered.size == 1199
+        assert abs(np.mean(offered == posts[1]) - expected) < 0.05
+
+
+@pytest.mark.parametrize(("sourced", "evidence"), [(1, 3.0), (1, 0.0), (0, 3.0)])
+def test_raters_doubt_a_post_as_those_do_who_have_read_the_note(sourced: int, evidence: float) -> None:
+    world = town(4000)
+    root = post(world, 4000, plausibility=0.9)
+    number = note(world, 4000, root)
+    world.notes.write("quality")[:], world.notes.write("sourced")[:] = 0.0, sourced
+    readers = np.arange(4000, dtype=np.int32)
+    feed = feed_of(world, readers, np.full(4000, root), np.full(4000, number))
+    params = PropensityParams(ratings=1.0, helpful_source=0.0, helpful_lenient=0.0, helpful_evidence=evidence)
+    views = views_of(world, feed, allowed=frozenset({ActionKind.RATE_NOTE}))
+    done = PROPENSITY.decide(views, draws_of(world, Stage.POLICY), params)
+    log_odds = math.log(0.9 / 0.1) - evidence * sourced
+    doubt = 1 / (1 + math.exp(log_odds)) - 0.5
+    helpful = 1 / (1 + math.exp(-params.helpful_doubt * doubt))
+    assert done.helpful.size == 4000
+    assert abs(np.mean(done.helpful == Rating.HELPFUL) - helpful) < 0.03
 
 
 def test_notes_are_written_a_drawn_delay_after_a_post_was_seen() -> None:

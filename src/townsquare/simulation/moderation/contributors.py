@@ -1,8 +1,9 @@
 """Contributors of community notes: people who enroll, write notes after they saw a post, and rate from a queue.
 
 Contributors have two feeds of their own in a step. The first has posts that they saw a delay ago: there they may write
-a note. The second is a queue of notes that need ratings, with notes on posts that they saw first. What they do with
-these rows is up to their policy, as in any feed. Neither feed is an exposure. Feeds of everybody else offer no notes.
+a note. The second is a queue of notes that need ratings: notes on posts that they saw come first, then new notes with
+few ratings on posts that got much attention. What they do with these rows is up to their policy, as in any feed.
+Neither feed is an exposure. Feeds of everybody else offer no notes.
 
 A note has a quality: a lasting skill of its writer and an effort for this note, both drawn. Its writer also looks for a
 source that contradicts the post. There is one for most false posts and few true ones, which is how the truth comes in,
@@ -133,7 +134,11 @@ def _seen(world: World, people: Bool, oldest: int) -> tuple[Int32, Int32, Int32]
 
 
 def _queue(world: World, params: ContributorParams, time: Time, people: Bool, draw: StageDraws) -> Feed:
-    """Return the notes that contributors rate in this step, by agent: one a post, new ones and on posts seen first."""
+    """Return the notes that contributors rate in this step, by agent and one a post; those on posts seen come first.
+
+    The others are drawn by chance, more often if their post has many likes and shares, and if they are new and have few
+    ratings. The queue and the alerts of Community Notes prefer the same (its guide, "Needs Your Help ranking").
+    """
     now, notes = world.step + 1, world.notes
     rate = params.ratings_per_day * time.step_hours / 24
     rate *= 1.0 if time.step_minutes is None else time.rhythm_of(now)
@@ -152,7 +157,9 @@ def _queue(world: World, params: ContributorParams, time: Time, people: Bool, dr
     root = notes["post"][offered]
     u = draw.uniform("queue", agent, world.posts["key"][root] ^ notes["author"][offered].astype(np.uint64))
     age = (now - notes["step"][offered]) * time.step_hours
-    wait = -np.log1p(-u) * (1 + age / _FRESH)
+    rated = notes["helpful"] + notes["somewhat"] + notes["not_helpful"]
+    attention = 1 + world.posts["likes"][root] + world.posts["shares"][root]
+    wait = -np.log1p(-u) * (1 + age / _FRESH) * (1 + rated[offered]) / attention
     order = np.lexsort((wait, ~world.has(world.seen, agent, root), agent))
     order = order[_first_of_each(agent[order], root[order])]
     ordinal = np.arange(order.size) - np.searchsorted(agent[order], agent[order])

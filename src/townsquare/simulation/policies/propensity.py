@@ -17,7 +17,7 @@ from functools import lru_cache
 
 import numpy as np
 import numpy.typing as npt
-from scipy.special import ndtri
+from scipy.special import expit, logit, ndtri
 
 from townsquare.core.actions import ROW_KINDS, SPECS, WORDS, ActionKind
 from townsquare.core.array_types import Array
@@ -82,11 +82,16 @@ def decide(views: Views, draws: StageDraws, params: Params) -> ProposedActions:
 
 
 def _of_note(views: Views, draws: StageDraws, params: Params, agents: Array, notes: Array) -> npt.NDArray[np.float64]:
-    """Return what the note and the rater add to the log odds of helpful; 0 for notes without a quality."""
+    """Return what the note and the rater add to the log odds of helpful; 0 for notes without a quality.
+
+    The doubt that counts is that after reading: a source lowers the plausibility of the post.
+    """
     quality = views.note("quality")[notes]
     u = np.maximum(draws.uniform("lenient", agents, lasting=True), 2.0**-54)
     more = params.helpful_base + params.helpful_quality * quality + params.helpful_lenient * ndtri(u)
-    more += params.helpful_source * views.note("sourced")[notes]
+    sourced, before = views.note("sourced")[notes], views.post("plausibility")[views.note("post")[notes]]
+    after = expit(logit(before) - params.helpful_evidence * sourced)
+    more += params.helpful_source * sourced + params.helpful_doubt * (before - after)
     return np.where(np.isnan(quality), 0.0, more)
 
 

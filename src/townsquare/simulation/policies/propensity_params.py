@@ -126,6 +126,12 @@ class Params(MemberParams):
     helpful_source: float = setting(
         2.0, "rating a note of a contributor helpful: log odds if it cites a source against the post (assumed)"
     )
+    helpful_evidence: float = setting(
+        3.0,
+        "log odds that the source of a note takes from the plausibility of its post for who rates the note (assumed: "
+        "`beliefs.note`)",
+        ge=0,
+    )
     helpful_lenient: float = setting(
         0.5,
         "sd of the log odds by which a lasting leniency of raters differs, for notes of contributors (assumed)",

@@ -64,7 +64,9 @@ class Params(MemberParams):
     )
     lock_after: int | None = setting(None, "age in steps from which a status stays; null: never", ge=1)
     stable_for: int = setting(
-        1, "steps for which the ratings of a note find it helpful before it is shown (published: 30 minutes)", ge=0
+        3,
+        "steps for which the ratings of a note find it helpful before it is shown (published: 30 to 180 minutes)",
+        ge=0,
     )
     raters_every: int = setting(
         24, "steps between fits of raters, on all ratings so far; notes are fitted in every step (assumed)", ge=1
