@@ -83,11 +83,11 @@ class SecondRule(NamedTuple):
         shown = "; ".join(sizes)
         if all(abs(end) < LITTLE for effect in (self.first, self.second) for end in effect):  # NaN is not
             shown = f"less than {LITTLE:g} under {listed(list(self.rules))}"
-        finding = f"disagree about an effect of {label}, so that it depends on the rule,"
+        finding, so = f"disagree about an effect of {label}", "; it depends on the rule"
         if self.agree:
-            finding = f"find {'an effect' if _direction(self.first) else 'no effect'} of {label}"
+            finding, so = f"find {'an effect' if _direction(self.first) else 'no effect'} of {label}", ""
         return (
-            f"Two belief rules {finding} on the mean stance on “{statement}”: {shown} (computed anew from the "
+            f"Two belief rules {finding} on the mean stance on “{statement}”: {shown}{so} (computed again from the "
             f"recorded exposures of {count(self.seeds, 'seed')})."
         )
 
