@@ -127,7 +127,7 @@ def test_a_real_comparison_answers_first(found: Experiment, tmp_path: Path) -> N
     first, _, rest = text.partition("Every outcome")
     assert "A health rumor in Marlow Bay" in first
     assert "varied setting moderation.strategy" in first
-    assert "Primary outcome: mean reach of a false post (lower is better)." in first
+    assert "Primary outcome: mean reach of a false post (lower is better; " in first
     for said in (
         "The answer",
         "What could mislead",

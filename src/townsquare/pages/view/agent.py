@@ -19,6 +19,8 @@ from townsquare.pages.view.answers import columns
 from townsquare.pages.view.library import Snapshot
 from townsquare.settings.resolve import resolve
 
+MOST_CLAIMS = 10
+"""Claims of an agent that are listed where nobody asks for more."""
 MOST_MEMORIES = 100
 """Memories that a page takes at most; the CSV has all."""
 _NO_MARGIN = 1e-15

@@ -15,10 +15,11 @@ import polars as pl
 from townsquare.analysis.contract import setting
 from townsquare.analysis.moderation import strategy
 from townsquare.analysis.notes import all_notes, views_before
-from townsquare.core.array_types import Float
+from townsquare.core.array_types import Bool, Float
 from townsquare.core.enums import LogKind, NoteStatus
 from townsquare.core.errors import SettingError
 from townsquare.core.schema import NONE
+from townsquare.core.words import count
 from townsquare.experiments.note_attack import FEW_ON_ONE_SIDE
 from townsquare.pages.view import post_queries, queries
 from townsquare.pages.view.answers import columns
@@ -122,6 +123,8 @@ class Scored:
     rows: bridging.RatedNotes
     results: bridging.NoteResults
     sign: float
+    waits: Bool
+    """Notes that are helpful by the rules now, and were not yet ``stable_for`` steps ago."""
 
     @property
     def factor(self) -> Float:
@@ -147,11 +150,13 @@ def _score(of: Snapshot, step: int) -> Scored | None:
         return None
     ratings, previous = _ratings(of, step)
     rows, results = bridging.rated(ratings, previous, params), bridging.results_of(ratings, previous, params)
-    if results is None:
+    at_once = bridging.results_of(ratings, previous, params.model_copy(update={"stable_for": 0}))
+    if results is None or at_once is None:
         return None
+    waits = (at_once.status == NoteStatus.SHOWN) & (results.status != NoteStatus.SHOWN)
     recorded = post_queries.note_states(of.cached, step)["factor"].to_numpy()
     # The sign of factors is free: it is chosen so that notes stand where they are recorded.
-    return Scored(params, rows, results, -1.0 if np.nansum(recorded * results.notes.factor) < 0 else 1.0)
+    return Scored(params, rows, results, -1.0 if np.nansum(recorded * results.notes.factor) < 0 else 1.0, waits)
 
 
 def _ratings(of: Snapshot, step: int) -> tuple[NoteRatings, NoteScores]:
@@ -220,6 +225,9 @@ def _why(scored: Scored, number: int) -> dict[str, Any]:
         ("helpful minus not helpful, on the side where it is smaller", net, "at least",
          max(float(c.net_helpful_at_least), share if net <= bridging.SMALL_SIDE else 0.0), "by raters who count"),
     ]  # fmt: skip
+    if scored.waits[number]:
+        before = f"found helpful by its ratings of {count(c.stable_for, 'step')} ago (1: yes, 0: no)"
+        conditions.append((before, 0.0, "at least", 1.0, "so that a note is not shown for a moment"))
     judged = [
         {"what": what, "value": value, "rule": rule, "limit": limit, "about": about,
          "holds": value >= limit if rule == "at least" else value <= limit}

@@ -120,7 +120,7 @@ QUESTIONS: Mapping[str, Question] = {
     "agent-step": asks(agents.agent_step, "agent", "step"),
     "waterfall": asks(agents.waterfall, "agent", "step", "proposition"),
     "without": asks(_without, "agent", "step", "number", "rank", "post"),
-    "claims": asks(agents.claims, "agent", "most"),
+    "claims": lambda of, asked: agents.claims(of, asked.whole("agent"), asked.whole("most", agents.MOST_CLAIMS)),
     "records": asks(agents.records, "agent", "step", "proposition"),
     "without-record": asks(agents.without_record, "agent", "step", "proposition", "claim"),
     "notes": lambda of, _: of.cached.once("notes", lambda: notes.notes(of)),
