@@ -59,7 +59,7 @@ OVERLAY = """async () => {
   while (at.length < 2) {
     const charts = [...document.querySelectorAll('[data-testid=overlay] .chart')];
     const seen = charts.filter((one) => one.getBoundingClientRect().top < innerHeight);
-    const drawn = (some) => some.length > 0 && some.every((one) => one.dataset.ready);
+    const drawn = (some) => charts.length > 0 && some.every((one) => one.dataset.ready);
     if (!at.length && drawn(seen)) at.push(performance.now());
     if (at.length && drawn(charts)) at.push(performance.now());
     await new Promise((done) => setTimeout(done, 4));
