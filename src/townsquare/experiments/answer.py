@@ -21,7 +21,7 @@ from townsquare.core.errors import TownsquareError
 from townsquare.core.words import count, listed, number, printable, significant
 from townsquare.experiments.arms import RESPONSES, STRATEGIES, labels
 from townsquare.experiments.cautions import misleading, of_moderation
-from townsquare.experiments.exposed import TABLE, exposed_effects, exposed_sentences
+from townsquare.experiments.exposed import LITTLE, TABLE, exposed_effects, exposed_sentences
 from townsquare.experiments.extracts import MOVERS_EXTRACT
 from townsquare.experiments.manifest import Experiment
 from townsquare.experiments.paired import beside_baseline, paired
@@ -43,8 +43,6 @@ _SCALES = {"stance", "accuracy", "proportion", "ratio", "0 or 1"}
 """Units without a natural zero, or with an upper bound: differences are not given in percent of the baseline."""
 _SIGNED = {"engagement_gap_per_post"}
 """Outcomes that may be negative: no percent of the baseline either."""
-LITTLE = 0.001
-"""Differences of mean beliefs below which no digits are given."""
 FEW_SEEDS = 5
 _UNCORRECTED = "not clear after correction"
 _LONGEST_POST = 66
@@ -322,22 +320,22 @@ def _beliefs(made: pl.DataFrame, base: str) -> list[str]:
     rows = shifts.to_dicts()
     most = max(rows, key=lambda row: abs(row["difference"]))
     if all(row[end] == 0 or math.isnan(row[end]) for row in rows for end in ("difference", "low", "high")):
-        return [f"Mean beliefs moved as with {base} in every arm."]
+        return [f"Mean stances moved as with {base} in every arm."]
     largest = max(math.inf if math.isnan(row[end]) else abs(row[end]) for row in rows for end in ("low", "high"))
     scale = ", on the scale −1 to +1"
     where = "in every arm" if shifts["arm"].n_unique() > 1 else f"under {most['label']}"
     if largest < LITTLE:
-        return [f"Mean belief change differs from {base} by less than {LITTLE:g} {where}{scale}."]
+        return [f"Mean change of stances differs from {base} by less than {LITTLE:g} {where}{scale}."]
     size, low, high = amount(most, sign=True)
     detail = f"difference {size}{'' if math.isnan(most['low']) else f', 95% CI {low} to {high}'}{scale}"
     if largest > 0.1:
         return [
-            f"Mean belief change differs most from {base} under {most['label']}: "
+            f"Mean change of stances differs most from {base} under {most['label']}: "
             f"{as_noun(most['title'], most['outcome'])} ({detail})."
         ]
     power = 10.0 ** math.floor(math.log10(largest))
     least = math.floor(largest / power + 1) * power
-    return [f"Mean belief change differs from {base} by less than {least:g} {where} (largest {detail})."]
+    return [f"Mean change of stances differs from {base} by less than {least:g} {where} (largest {detail})."]
 
 
 def _second(

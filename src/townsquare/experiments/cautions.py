@@ -96,8 +96,8 @@ def misleading(run: Reads, where: str = "", varied: Container[str] = (), *, seco
         ),
         (
             known["regression"] >= BACK,
-            f"Regression to the mean: initial stances explain {back} of the variance of belief change{where}, so that "
-            "most of it is not persuasion.",
+            f"Regression to the mean: initial stances explain {back} of the variance of belief change{where}. "
+            "Compare arms, not changes within an arm.",
         ),
         (
             pull is not None and believes and "beliefs.pull" not in varied,
@@ -140,8 +140,7 @@ def of_moderation(run: Reads, where: str = "") -> list[str]:
         ),
         (
             part < LITTLE,
-            f"Posts that moderation labeled or removed cause {percent(part)} of all belief change{where}, so that "
-            "moderation can hardly change beliefs.",
+            f"Posts that moderation labeled or removed cause {percent(part)} of all change of stances{where}.",
         ),
     ]
     return [sentence for holds, sentence in cases if holds]

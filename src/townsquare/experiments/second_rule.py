@@ -42,10 +42,10 @@ from townsquare.core.frames import collected
 from townsquare.core.schema import NONE
 from townsquare.core.threads import threads_for
 from townsquare.core.words import count, listed, significant
+from townsquare.experiments.exposed import LITTLE
 from townsquare.record.run import Run
 
 MOST_SEEDS = 3
-LITTLE = 0.001
 PULL = 0.02
 """Share of the gap to a message that a reader closes: fitted to judges of debates, from answer to answer."""
 CREDENCE, EXPOSURE = "credence", "exposure-bounded"

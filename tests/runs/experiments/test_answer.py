@@ -97,7 +97,7 @@ def test_the_primary_sentences_hold_what_the_rows_say(experiment: Experiment, ma
 
 
 def test_the_sentence_on_beliefs_holds_what_the_rows_say(experiment: Experiment, made: Answer) -> None:
-    (sentence,) = [text for text in made.sentences if text.startswith("Mean belief")]
+    (sentence,) = [text for text in made.sentences if text.startswith("Mean change of stances")]
     ends = [
         interval(
             [mean_shift(opened(experiment, arm, s), p) - mean_shift(opened(experiment, "none", s), p) for s in SEEDS]
@@ -213,7 +213,7 @@ def test_beliefs_other_than_the_primary_one_do_not_hide_it(experiment: Experimen
     sentences = answer(changed, "shift.vaccine_safe").sentences
     assert sentences[2].startswith("Notes and fact-checking raised the mean shift on “The seasonal flu vaccine is safe")
     assert sentences[2].endswith("to 0.500.")
-    (beliefs,) = [text for text in sentences if text.startswith("Mean belief")]
+    (beliefs,) = [text for text in sentences if text.startswith("Mean change of stances")]
     assert "differs most from no moderation under notes and fact-checking" in beliefs
 
 
@@ -263,7 +263,7 @@ def test_one_seed_gives_no_interval(experiment: Experiment) -> None:
     made = answer(with_outcomes(one, lambda _: equal))
     none = "Community notes: no difference in the mean reach of a false post with one seed, which gives no CI."
     assert made.sentences[0] == none
-    assert made.sentences[3] == "Mean beliefs moved as with no moderation in every arm."
+    assert made.sentences[3] == "Mean stances moved as with no moderation in every arm."
     assert made.cautions[0] == "One seed only: no difference has a CI, and each may be chance."
     assert "95%" not in "".join(made.sentences)
     assert "without confidence intervals" in methods(one)

@@ -78,4 +78,4 @@ def test_compare_says_it_unless_told_otherwise(tmp_path: Path, capsys: pytest.Ca
     said = capsys.readouterr().out
     assert main([*words, "--rules", "one"]) == 0
     assert "two belief rules" not in capsys.readouterr().out
-    assert ("Two belief rules" in said) == ("Mean beliefs moved as with" not in said)
+    assert ("Two belief rules" in said) == ("Mean stances moved as with" not in said)
