@@ -163,36 +163,58 @@ def cascade_growth(run: Reads) -> pl.DataFrame:
         (``reach``, ``shares`` or ``depth`` so far), ``unit``, ``n`` (posts that had reached this age at the last step:
         later ones are left out, so that young posts do not pull old ages down), ``value`` (mean), ``low``, ``high``.
     """
-    counts = exposure_counts(run)
-    every = measured_roots(run).filter(pl.col("kind") != PostKind.COMMENT).select("root", "veracity", "step")
+    every = measured_roots(run).filter(pl.col("kind") != PostKind.COMMENT).select("root", "veracity", came="step")
+    too_young = (run.last_step + 1 - pl.col("came")).alias("age")  # the first age that a post did not reach
+    rises = _rises(run).join(every, on="root").with_columns(age=pl.col("step") - pl.col("came"))
+    leave = rises.group_by("root", "measure", "veracity", "came").agg(before=pl.col("value").last())
+    leave = leave.with_columns(too_young, value=pl.lit(0, pl.Int64))
+    kept, value, before = ("age", "veracity", "measure"), pl.col("value"), pl.col("before")
+    changes = pl.concat([part.select(*kept, "before", "value") for part in (rises, leave)])
+    sums = changes.group_by(kept).agg(sum=(value - before).sum(), squares=(value**2 - before**2).sum())
+    alive = pl.concat([every.select("veracity", age=0, n=1), every.select("veracity", too_young, n=-1)])
     ages = pl.DataFrame({"age": range(run.last_step + 1)}, schema={"age": pl.Int32})
-    alive = pl.col("step") + pl.col("age") <= run.last_step
-    grid = every.join(ages, how="cross").filter(alive).with_columns((pl.col("step") + pl.col("age")).alias("at"))
+    n, total = pl.col("n"), pl.col("sum")
+    means = (
+        ages.join(every.select("veracity").unique(), how="cross")
+        .join(alive.group_by("age", "veracity").agg(n.cast(pl.Int64).sum()), on=["age", "veracity"], how="left")
+        .join(pl.DataFrame({"measure": ["depth", "reach", "shares"]}), how="cross")
+        .join(sums, on=kept, how="left")
+        .sort("measure", "age", "veracity")
+        .with_columns(pl.col("n", "sum", "squares").fill_null(0).cum_sum().over("veracity", "measure"))
+        .filter(n > 0)
+        .with_columns(value=total / n, sd=((pl.col("squares") - total * total / n) / (n - 1)).clip(0).sqrt())
+    )
+    unit = pl.col("measure").replace_strict(MEASURES, return_dtype=pl.String).alias("unit")
+    return _with_interval(means).select("age", "veracity", "measure", unit, "n", "value", "low", "high")
+
+
+def _rises(run: Reads) -> pl.DataFrame:
+    """Return ``value`` and ``before`` of each ``measure`` so far, at each ``step`` in which it rises for a ``root``."""
     posts, parent = share_trees(run)
     made = posts.with_columns(pl.Series("depth", depths(parent))).filter(pl.col("kind") == PostKind.SHARE)
-    shared = made.group_by("root", pl.col("step").alias("at")).agg(row_count("shares"), pl.col("depth").max())
-    shown = counts.select("root", pl.col("step").alias("at"), pl.col("newly").alias("reach"))
-    grown = (
-        grid.join(shown, on=["root", "at"], how="left")
-        .join(shared, on=["root", "at"], how="left")
-        .with_columns(pl.col("reach", "shares", "depth").fill_null(0))
-        .sort("root", "age")
-        .with_columns(pl.col("reach", "shares").cum_sum().over("root"), pl.col("depth").cum_max().over("root"))
+    shared = made.group_by("root", "step").agg(row_count("shares"), pl.col("depth").max()).sort("step")
+    parts = (
+        exposure_counts(run).select("root", "step", reach=pl.col("newly").cum_sum().over("root")),
+        shared.select("root", "step", pl.col("shares").cum_sum().over("root"), pl.col("depth").cum_max().over("root")),
     )
-    long = grown.unpivot(["reach", "shares", "depth"], index=["age", "veracity"], variable_name="measure")
-    unit = pl.col("measure").replace_strict(MEASURES, return_dtype=pl.String).alias("unit")
-    means = mean_by(long, ["age", "veracity", "measure"]).sort("measure", "age", "veracity")
-    return means.select("age", "veracity", "measure", unit, "n", "value", "low", "high")
+    long = pl.concat([part.unpivot(index=["root", "step"], variable_name="measure") for part in parts])
+    long = long.cast({"value": pl.Int64}).sort("step")
+    return long.with_columns(before=pl.col("value").shift(fill_value=0).over("root", "measure"))
 
 
 def mean_by(frame: pl.DataFrame, keys: list[str]) -> pl.DataFrame:
     """Return mean of ``value`` by ``keys`` with Student's interval: ``n``, ``value``, ``low``, ``high``."""
     value = pl.col("value").cast(pl.Float64)
     grouped = frame.group_by(keys).agg(row_count("n"), value.mean().alias("value"), value.std().alias("sd"))
-    n = grouped["n"].to_numpy()
+    return _with_interval(grouped).drop("sd")
+
+
+def _with_interval(means: pl.DataFrame) -> pl.DataFrame:
+    """Return means with ``low`` and ``high``: Student's interval of ``value`` from ``sd`` and ``n``."""
+    n = means["n"].to_numpy()
     reach = statistics.student(np.maximum(n - 1, 1)) / np.sqrt(n)
-    half = pl.Series(np.where(n > 1, reach, np.nan)) * grouped["sd"].fill_null(float("nan"))
-    return grouped.with_columns(low=pl.col("value") - half, high=pl.col("value") + half).drop("sd")
+    half = pl.Series(np.where(n > 1, reach, np.nan)) * means["sd"].fill_null(float("nan"))
+    return means.with_columns(low=pl.col("value") - half, high=pl.col("value") + half)
 
 
 @once_a_run
