@@ -28,16 +28,20 @@ RANKERS = ["affinity", "recent", "engagement", "bridging"]
 RESPONSES = ["none", "label", "note", "takedown", "downrank"]
 ABLATIONS: dict[str, dict[str, Any]] = {
     "no taste for sources of low credibility": {"population.taste": False, "sources.low_credibility.taste_sd": 0},
-    "one pool for everybody instead of walks": {"feed.outside": "pool"},
-    "no rows from other accounts": {"feed.outside_share": 0.0},
-    "60 rows a session instead of 15": {"feed.depth_mean": 60.0},
-    "people are alike": {"population.activity_sd": 0.1, "policy.person_sd": 0.1, "policy.posts_sd": 0.1},
-    "posts are alike": {"policy.appeal_sd": 0.05},
-    "posts do not age": {"policy.age_power": 0.0},
+    "recommendations from one pool for everybody": {"feed.outside": "pool"},
+    "no posts from accounts that are not followed": {"feed.outside_share": 0.0},
+    "60 posts examined per session instead of 15": {"feed.depth_mean": 60.0},
+    "people do not differ in activity and propensity": {
+        "population.activity_sd": 0.1,
+        "policy.person_sd": 0.1,
+        "policy.posts_sd": 0.1,
+    },
+    "posts do not differ in appeal": {"policy.appeal_sd": 0.05},
+    "sharing does not fall with the age of a post": {"policy.age_power": 0.0},
     "no homophily": {"graph.homophily": 0.0, "graph.taste_homophily": 0.0},
-    "no following back, no closure": {"graph.follow_back": 0.0, "graph.closure": 0.0},
+    "no following back, no triadic closure": {"graph.follow_back": 0.0, "graph.closure": 0.0},
     "injected posts reach everybody": {"injection.audience": "everyone"},
-    "beliefs of an earlier rule": {
+    "the earlier belief rule `exposure-bounded`": {
         "beliefs": {"rule": "exposure-bounded", "pull": 0.005, "anchor": 0, "likes_at_most": 5}
     },
 }
@@ -83,12 +87,13 @@ def main() -> None:
         "\n## Responses of moderation\n",
         _RESPONSES,
         *_effects(responses, OUTCOMES["responses"]),
-        "\nGroups are by number of exposures to false posts.\n",
+        "\nGroups of people are formed by the number of exposures to false posts.\n",
         *_exposed(responses),
-        "\n## Shorter steps, and one mechanism removed at a time\n",
+        "\n## Shorter steps, and ablations\n",
         f"{few} seeds.\n",
         *_fact_table({"steps of an hour": base_few, "steps of 15 minutes": _facts(quarters)}),
-        "\nEach row removes one mechanism from the runs with steps of an hour. Values: before → after.\n",
+        "\nEach row removes one mechanism from the runs with steps of an hour. The last two columns name the facts that "
+        "are in range only with it, or only without it, with their values with → without it.\n",
         *_ablations(base_few, {name: _facts(experiment) for name, experiment in changed.items()}),
     ]  # fmt: skip
     PAGE.write_text("\n".join(parts).rstrip() + "\n", encoding="utf-8")
@@ -96,14 +101,14 @@ def main() -> None:
 
 _INTRODUCTION = """# The public of Marlow Bay
 
-Written by `make public`, which runs the scenario `health-rumor` some 150 times (half an hour on two processors).
-All parts except *Responses of moderation* use runs without moderation. [Realism](realism.md) defines each fact, its
-unit and the source of its interval. A value inside the interval is **bold**. Square brackets: 95% CI over runs or, for
-facts of belief rules, the range over the interval of the rule's parameter. *Left out*: no default was set from this
-fact. *From memory*: the source was not looked up, and the fact does not count.
+This page reports results of the scenario `health-rumor`, a simulated town called Marlow Bay. `make public` writes it:
+about 150 runs, half an hour on two processors. All parts except *Responses of moderation* use runs without
+moderation. [Realism](realism.md) defines each fact, its unit and the source of its interval. A value inside the
+interval is **bold**. Square brackets: 95% CI over runs or, for facts of belief rules, the range over the interval of
+the rule's parameter. *Left out*: no default was set from this fact. *From memory*: the source was not looked up, and the fact is not counted.
 """
-_RESPONSES = """The desk responds to the same posts in every arm, after a median delay of 8 hours (notes: 15 hours).
-Differences are paired by seed, with 95% CIs.
+_RESPONSES = """A fact-checking desk rules on the same false posts in every arm, after a median delay of 8 hours (notes: 15
+hours). The arms differ in the response to a ruling. Differences are paired by seed, with 95% CIs.
 
 For comparison with published effects:
 
@@ -113,8 +118,9 @@ For comparison with published effects:
 - **Note.** On X, notes cut reposts by 46% after they are shown and by 11% over the life of a post. A run of 2,000
   people has few shares after a note; [Moderation](moderation.md#contributors) has notes by contributors, also for
   20,000 people.
-- **Takedown.** The desk takes down 60% of the false posts, most of them late. A takedown ends the reach of a post.
-- **Downranking.** No published size is known to us.
+- **Takedown.** The desk takes down 60% of the false posts, most of them after most of their views. A takedown ends
+  the reach of a post.
+- **Downranking.** We know of no published effect size.
 - **Beliefs.** On Facebook, a third less like-minded content for three months changed no attitude (Nyhan et al. 2023).
 """
 
@@ -161,7 +167,7 @@ def _cell(check: FactCheck) -> str:
 
 def _ablations(base: FactReport, changed: Mapping[str, FactReport]) -> Iterable[str]:
     """Yield a row for each ablation: facts that are inside with the mechanism alone, and those without it alone."""
-    yield "| change | facts inside after | inside only before | inside only after |"
+    yield "| mechanism removed | facts in range without it | in range only with it | in range only without it |"
     yield "|---|---|---|---|"
     for name, report in changed.items():
         pairs = list(zip(base.checks, report.checks, strict=True))

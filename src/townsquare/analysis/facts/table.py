@@ -23,19 +23,19 @@ Scope = Literal["run", "sitting", "notes", "rule", "input", "unattainable"]
 SCOPES: dict[str, tuple[str, str]] = {
     "run": ("Facts of a run", "A recorded run shows these."),
     "sitting": (
-        "Facts of a sitting",
+        "Facts from surveys (*sittings*)",
         "A survey shows random posts to random people. In a run, people see what they follow. Rates of sharing in a "
-        "survey are 10 to 100 times those of a platform: a policy set to feeds misses the facts that depend on them.",
+        "survey are 10 to 100 times those of a platform, so a policy tuned to feeds misses facts that depend on them.",
     ),
     "notes": ("Facts of community notes", "A run with community notes shows these."),
     "rule": (
         "Facts of a belief rule",
-        "Experiments with known inputs: properties of the shipped rules `credence` and, for numbers, `averaging`, "
-        "whatever the public is like. `check facts` puts these rules through them; the interval of a value is that of "
-        "the parameter that decides. See [Beliefs and people](beliefs-and-people.md).",
+        "Experiments with known inputs. `check facts` simulates them with the default rules `credence` and, for "
+        "numeric estimates, `averaging`, so the values do not depend on the run. The interval of a value is the range over "
+        "the interval of the deciding parameter. See [Beliefs and people](beliefs-and-people.md).",
     ),
-    "input": ("Facts that are settings", "These are put into a run, so that a run cannot show them."),
-    "unattainable": ("Facts out of reach", "The model has nothing that stands for these."),
+    "input": ("Facts used as settings", "These are inputs of a run, so a run cannot test them."),
+    "unattainable": ("Facts that cannot be tested", "The model has no counterpart of these."),
 }
 """Scopes in their order: the heading of each and what it means."""
 MINUS = "\u2212"
