@@ -92,8 +92,8 @@ def main() -> None:
         "\n## Shorter steps, and ablations\n",
         f"{few} seeds.\n",
         *_fact_table({"steps of an hour": base_few, "steps of 15 minutes": _facts(quarters)}),
-        "\nEach row removes one mechanism from the runs with steps of an hour. The last two columns name the facts that "
-        "are in range only with it, or only without it, with their values with → without it.\n",
+        "\nEach row removes one mechanism from the runs with steps of an hour. The last two columns name the facts "
+        "that are in range only with it, or only without it, with their values with → without it.\n",
         *_ablations(base_few, {name: _facts(experiment) for name, experiment in changed.items()}),
     ]  # fmt: skip
     PAGE.write_text("\n".join(parts).rstrip() + "\n", encoding="utf-8")
@@ -105,10 +105,11 @@ This page reports results of the scenario `health-rumor`, a simulated town calle
 about 150 runs, half an hour on two processors. All parts except *Responses of moderation* use runs without
 moderation. [Realism](realism.md) defines each fact, its unit and the source of its interval. A value inside the
 interval is **bold**. Square brackets: 95% CI over runs or, for facts of belief rules, the range over the interval of
-the rule's parameter. *Left out*: no default was set from this fact. *From memory*: the source was not looked up, and the fact is not counted.
+the rule's parameter. *Left out*: no default was set from this fact. *From memory*: the source was not
+looked up, and the fact is not counted.
 """
-_RESPONSES = """A fact-checking desk rules on the same false posts in every arm, after a median delay of 8 hours (notes: 15
-hours). The arms differ in the response to a ruling. Differences are paired by seed, with 95% CIs.
+_RESPONSES = """A fact-checking desk rules on the same false posts in every arm, after a median delay of 8 hours
+(notes: 15 hours). The arms differ in the response to a ruling. Differences are paired by seed, with 95% CIs.
 
 For comparison with published effects:
 

@@ -31,8 +31,8 @@ SCOPES: dict[str, tuple[str, str]] = {
     "rule": (
         "Facts of a belief rule",
         "Experiments with known inputs. `check facts` simulates them with the default rules `credence` and, for "
-        "numeric estimates, `averaging`, so the values do not depend on the run. The interval of a value is the range over "
-        "the interval of the deciding parameter. See [Beliefs and people](beliefs-and-people.md).",
+        "numeric estimates, `averaging`, so the values do not depend on the run. The interval of a value is the range "
+        "over the interval of the deciding parameter. See [Beliefs and people](beliefs-and-people.md).",
     ),
     "input": ("Facts used as settings", "These are inputs of a run, so a run cannot test them."),
     "unattainable": ("Facts that cannot be tested", "The model has no counterpart of these."),
