@@ -27,7 +27,7 @@ def facts(
     markdown: bool = False,
     as_json: options.AsJson = False,
 ) -> int:
-    """Hold published facts about people and platforms against a run, or against the runs of a comparison.
+    """Compare a run, or the runs of a comparison, with published facts about people and platforms.
 
     Parameters
     ----------

@@ -63,7 +63,7 @@ def compare(
     brief
         Print the answer without a table.
     rules
-        Say what the largest effect on a mean belief is under a second belief rule as well, on the recorded exposures.
+        two: compute the largest effect on a mean belief under a second belief rule as well, from recorded exposures.
     """
     from townsquare.experiments.multiverse import FILE as MULTIVERSE
 

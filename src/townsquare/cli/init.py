@@ -31,7 +31,7 @@ def init(
     yes: bool = False,
     as_json: options.AsJson = False,
 ) -> int:
-    """Write a runnable scenario: a commented template, or one of your posts and your survey.
+    """Write a runnable scenario: a commented template, or one from your posts and your survey.
 
     With --from and --survey, the meaning of each column is guessed, stated, and written to mapping.yaml, which later
     runs read: edit it where a guess is wrong. The settings are those of the scenario health-rumor.
@@ -43,9 +43,9 @@ def init(
     posts
         CSV, TSV, JSONL or Parquet of posts.
     survey
-        Answers, one row per respondent; give it again for later waves of the same people.
+        Survey answers, one row per respondent; repeat the option for later waves of the same people.
     yes
-        Take all guesses without a question; every rating scale is a proposition.
+        Accept all guesses without questions; every rating scale becomes a proposition.
     """
     # A bare word may be the name of a bundled scenario; a path is not.
     target = folder if folder.is_absolute() or len(folder.parts) > 1 else f"./{folder}"

@@ -75,10 +75,16 @@ class ProgressDisplay:
             facts = {"event": "progress", self.what: step, f"{self.what}s": self.total, "rate": rate}
             show_json(facts | {"seconds_left": left} | ({"note": note} if note else {}))
         else:
-            eta = f", {left:.0f} s left" if left is not None else ""
+            eta = f", {_in_units(left)} left" if left is not None else ""
             of = f" of {self.total}" if self.total is not None else ""
             line = f"{self.title}: {self.what} {step}{of}, {rate:.3g} {self.what}s/s{eta} {note}"
             print(line.rstrip(), file=sys.stderr, flush=True)
+
+
+def _in_units(seconds: float) -> str:
+    """Return a duration in the largest unit of which it has two or more."""
+    size, unit = next(((size, unit) for size, unit in ((3600, "h"), (60, "min")) if seconds >= 2 * size), (1, "s"))
+    return f"{seconds / size:.0f} {unit}"
 
 
 def show_study(display: ProgressDisplay, far: Progress, runs: str) -> None:

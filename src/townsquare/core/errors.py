@@ -27,7 +27,7 @@ from townsquare.core.redact import redacted, redacted_got
 
 
 class TownsquareError(Exception):
-    """Root of the tree. Keys and passwords in its texts are hidden: see :mod:`townsquare.core.redact`.
+    """Base class of all errors. Keys and passwords in its texts are hidden: see :mod:`townsquare.core.redact`.
 
     Parameters
     ----------

@@ -79,7 +79,7 @@ def run_debate(
     out: Path | str | None = None,
     workers: int = 1,
 ) -> DebateResults:
-    """Hold debates of two agents, or with ``vary`` a sweep of them, and record every turn with its effect on beliefs.
+    """Run debates between two agents, or with ``vary`` a sweep of debates, and record the effect of every turn.
 
     Parameters
     ----------
@@ -109,7 +109,7 @@ def run_debate(
     Raises
     ------
     SettingError, UnknownName, DataError
-        Before anything is held.
+        A setting, name or file is wrong; no debate has run.
     RecordError
         ``out`` holds other debates, or something else.
     """
@@ -154,7 +154,8 @@ def hold_debates(
     Raises
     ------
     SettingError, UnknownName, DataError
-        Before anything is held: also if arms start further apart than ``start.tolerance``.
+        A setting, name or file is wrong, and no debate has run; also if initial stances of arms differ by more than
+        ``start.tolerance``.
     WrongVersion, RecordError
         The folder holds other debates, or something else.
     KeyboardInterrupt

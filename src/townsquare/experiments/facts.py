@@ -33,7 +33,7 @@ class _Arm(NamedTuple):
 def check_facts(
     target: Run | Experiment | Path | str, *, arm: str | None = None, facts: Path | str | None = None
 ) -> FactReport:
-    """Hold published facts about people and platforms against a run, or against the runs of a comparison.
+    """Compare a run, or the runs of a comparison, with published facts about people and platforms.
 
     Parameters
     ----------
@@ -47,8 +47,9 @@ def check_facts(
     Returns
     -------
     FactReport
-        ``answer`` says how many facts are inside; ``checks`` has each fact with its value and its interval over runs.
-        Facts of belief rules are those of the shipped rules and values, whatever rule the runs use.
+        ``answer`` says how many facts lie in their published range; ``checks`` has each fact with its value and its
+        interval over runs.
+        Facts of belief rules are those of the default rules and values, whatever rule the runs use.
 
     Raises
     ------

@@ -108,16 +108,16 @@ class RunResult(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Experiment:
-    """A comparison: arms, of which the first is the baseline, times seeds.
+    """A comparison: every arm with every seed. The first arm is the baseline.
 
     Attributes
     ----------
     folder : Path
-        Where it stands.
+        Folder of the comparison.
     vary : mapping of str to sequence
         Dotted path of a setting -> its values.
     arms, seeds, runs : tuples
-        ``runs`` has one for each arm and seed, arm by arm.
+        Arms, seeds, and one run for each arm and seed, ordered by arm.
     primary : str
         The primary outcome; "" in comparisons of earlier versions.
     """

@@ -19,7 +19,7 @@ from townsquare.record.replay import check_next, check_same_step
 
 
 class MemoryRecorder:
-    """Keeps the arrays of every step. Read it with ``Run.of(recorder)``, while it records or after.
+    """Keep the arrays of every step in memory. Read them with ``Run.of(recorder)``, while it records or after.
 
     It is a :class:`townsquare.record.contract.Recorder`, and its run is read like a recorded folder.
     """

@@ -24,7 +24,7 @@ from townsquare.record.reader import RunReader, Steps, rows_of_step
 
 
 class Run:
-    """The record of one run: committed steps only, the same whatever it is stored in.
+    """The record of one run: its committed steps, with the same values for every kind of storage.
 
     Create it with :meth:`open` or :meth:`of`. All parts except the header are read again at each access, so a ``Run``
     of an active simulation grows with it.

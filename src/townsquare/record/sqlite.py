@@ -38,11 +38,11 @@ _UNREADABLE = "choose another folder, or remove this file to start over"
 
 
 class FolderRecorder(DatabaseRecorder):
-    """Records into ``folder``, which is created if it does not exist.
+    """Record a run into ``folder``, which is created if it does not exist.
 
-    A step is one transaction whose last row is that of ``ts_steps``: others see all of it or nothing, and so does the
-    next recorder after this process was killed. Parts are on disk before the transaction that commits their step. A
-    recording that is stopped before its first step leaves nothing behind.
+    A step is one transaction whose last row is that of ``ts_steps``: readers see all of a step or nothing of it, also
+    after this process was killed. Parquet parts are on disk before the transaction that commits their step. A recording
+    that stops before its first step leaves no files.
 
     Parameters
     ----------

@@ -189,8 +189,8 @@ class Scenario:
     injection, settings : dict
         The scenario's own settings: of the section ``injection``, and of all sections.
     has_plausibility : bool
-        Whether any post says how plausible it is. If not, nothing tells readers true from false, and community F1 is
-        uninformative.
+        Whether any post has a plausibility. If none has, readers cannot tell true from false posts, and F1 of
+        community notes is uninformative.
     notices : tuple of str
         What an importer assumed or left out, for the user to read.
     origin : str

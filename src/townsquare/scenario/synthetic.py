@@ -19,7 +19,7 @@ _TOPICS = ("north", "east", "south", "west")
 def synthetic_scenario(
     posts: int = SYNTHETIC_POSTS, false_share: float = 0.1, propositions: int = 1, arguments: int = 20, seed: int = 0
 ) -> Scenario:
-    """Return a scenario whose posts and arguments are drawn.
+    """Return a scenario with randomly generated posts and arguments.
 
     Parameters
     ----------

@@ -160,7 +160,8 @@ def unknown(path: Path, value: Any, schema: Schema | None = None, prefix: Path =
     here = [name for name in _keys(schema, below) if name != OTHERS]
     named = f"a setting of {'.'.join(str(part) for part in section)}" if section else "a setting"
     hint = _nearest(schema, below, key, here)
-    return Problem(path, shown(value), f"{named}: {', '.join(here)}" if here else "", hint, unknown=True)
+    got = f"{shown(value)}, but there is no such setting"
+    return Problem(path, got, f"{named}: {', '.join(here)}" if here else "", hint, unknown=True)
 
 
 def _nearest(schema: Schema, section: Path, key: str, here: Sequence[str]) -> str:

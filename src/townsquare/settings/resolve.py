@@ -62,7 +62,7 @@ class Settings:
     others : mapping of section to mapping
         Given parameters of members that were not chosen: checked, kept, unused.
     changes : tuple of (int, Settings)
-        What holds from a step on where events set settings, by ascending step: see :meth:`at`.
+        Settings after each event that changes some, with the step from which they apply, ascending: see :meth:`at`.
     scenario_digest : str
         SHA-256 of the scenario's files; empty if none was loaded.
     file_contents : mapping of str to str

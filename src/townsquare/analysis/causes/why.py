@@ -131,10 +131,10 @@ class Contributor:
 
 @dataclass(frozen=True, slots=True)
 class Why:
-    """The moves of one agent in order of step and proposition, with the contributors, largest first.
+    """The changes of one agent's beliefs by step and proposition, with their causes, largest first.
 
-    ``who`` is the name of the agent, untrusted, or ``agent 17``. ``unit`` is that of the rule's trail: ``stance`` or
-    ``log odds``. ``statements`` are those of the propositions, by name.
+    ``who`` is the name of the agent, untrusted, or ``agent 17``. ``unit`` is the unit of the contributions: ``stance``
+    or ``log odds``. ``statements`` maps the name of each proposition to its wording.
     """
 
     agent: int

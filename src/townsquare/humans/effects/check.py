@@ -1,4 +1,4 @@
-"""Hold experiments with people against the shipped rules: the front of ``townsquare check people``."""
+"""Compare the default belief rules with experiments on people: the front of ``townsquare check people``."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def check_people(
     fit: bool = False,
     on_progress: Callable[[int], None] | None = None,
 ) -> list[Arm]:
-    """Hold experiments with people against the shipped rules.
+    """Compare the predictions of the default belief rules with experiments on people.
 
     Parameters
     ----------
