@@ -39,7 +39,7 @@ class Growth(Section):
 
 
 class Time(Section):
-    """The length of a step. Without it a step is a step, and rates are per step."""
+    """The length of a step. If it is unset, rates are per step."""
 
     step_minutes: int | None = setting(None, "length of a step; unset: a step has no length", ge=1, le=1440, unit="min")
     start_hour: float = setting(0.0, "hour of the day at which step 1 begins", ge=0, lt=24, unit="h")
@@ -47,7 +47,9 @@ class Time(Section):
         0.8, "amplitude of the daily rhythm, relative to the mean: rates vary by 1 + rhythm cos(2 pi (hour - peak)/24)"
     )
     peak_hour: float = setting(19.0, "hour of the day with the most sessions", ge=0, lt=24, unit="h")
-    warm_up_hours: float = setting(0.0, "first hours of the run, recorded and left out of facts", ge=0, unit="h")
+    warm_up_hours: float = setting(
+        0.0, "first hours of the run, recorded but excluded from outcomes and facts", ge=0, unit="h"
+    )
 
     @property
     def step_hours(self) -> float:
@@ -63,7 +65,7 @@ class Time(Section):
 class Activation(Section):
     """Which agents are online in a step, and in how many batches they act."""
 
-    rate: Share = setting(1.0, "probability that an agent is online in a step, where a step has no length")
+    rate: Share = setting(1.0, "probability that an agent is online in a step, if `time.step_minutes` is unset")
     sessions_per_day: float = setting(
         3.0, "mean sessions of an agent with activity 1, where `time.step_minutes` gives a step a length (assumed)",
         gt=0, le=1000, unit="1/day",
@@ -75,7 +77,7 @@ MANY_AGENTS = 100_000  # above this many persons, comments are shown under posts
 
 
 class Feed(Section):
-    """Feeds: which rows an agent is shown."""
+    """Feeds: which posts an agent is shown. A row is one post in a feed."""
 
     ranker: str = setting("recent", "member of the family `ranker`")
     followed: int = setting(15, "maximum rows from followed accounts", ge=0, le=1000)
@@ -102,9 +104,9 @@ class Feed(Section):
     )
     outside_share: Share = setting(0.3, "with `depth_mean`: probability that a row is from another account (assumed)")
     error: float = setting(
-        0.0, "scale of the logistic error of the score of each reader and root, the same for life", ge=0
+        0.0, "scale of a logistic error added to the score of each reader and root, constant during a run", ge=0
     )
-    downrank: float = setting(0.0, "what the score of a root with the verdict `false` is reduced by", ge=0)
+    downrank: float = setting(0.0, "reduction of the score of a root with the verdict `false`", ge=0)
 
     @property
     def is_for_each_reader(self) -> bool:

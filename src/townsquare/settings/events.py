@@ -17,7 +17,7 @@ Stance = Annotated[float, Field(ge=-1.0, le=1.0)]
 class Inject(Section):
     """A shock: the next matching posts of the injection queue, all at once."""
 
-    posts: int = setting(..., "number of posts; the scenario must have as many left", ge=1)
+    posts: int = setting(..., "number of posts, at most those that are not yet injected", ge=1)
     veracity: AnyTruthWord = setting("any", "only posts with this veracity")
     source: str | None = setting(None, "only posts of this source")
 
@@ -72,7 +72,7 @@ class Event(Section):
     set: dict[str, Any] | None = setting(
         None, "settings from this step on, for example {moderation.strategy: community}"
     )
-    inject: Inject | None = setting(None, "a shock: many posts at once")
+    inject: Inject | None = setting(None, "many posts injected at once")
     message: Message | None = setting(None, "a message to an audience")
 
     @model_validator(mode="after")

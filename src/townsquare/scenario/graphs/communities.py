@@ -41,16 +41,16 @@ class CommunityParams(MemberParams):
     taste_homophily: float = setting(
         1.2, "a candidate at distance d in taste is kept with the factor exp(-taste_homophily d)", ge=0, le=100
     )
-    follow_back: float = setting(0.12, "probability that the followed follows back", ge=0, le=1)
+    follow_back: float = setting(0.12, "probability that the followed account follows back", ge=0, le=1)
     mean_followed: float = setting(16.0, "accounts that an agent seeks to follow on average; at least two", ge=0)
-    followed_sd: float = setting(0.9, "standard deviation of the log of that number", ge=0, le=5)
+    followed_sd: float = setting(0.9, "standard deviation of the log of the number of accounts sought", ge=0, le=5)
     popularity_sd: float = setting(1.9, "standard deviation of log popularity", ge=0, le=5)
     sorting: float = setting(
-        0.5, "share of the variance of the order by which communities are cut that is stance (taste), not chance",
+        0.5, "variance share of the order of people explained by stance (or taste); the rest is random",
         ge=0, le=1,
     )  # fmt: skip
     proposition: str | None = setting(None, "proposition whose stance counts; unset: the first")
-    by: str | None = setting(None, "a trait whose answers make people alike, with `by_homophily`")
+    by: str | None = setting(None, "trait by which people follow similar people, with `by_homophily`")
     by_homophily: float = setting(1.0, "with `by`: another answer is kept with the factor exp(-by_homophily) (assumed)",
                                   ge=0, le=100)  # fmt: skip
 

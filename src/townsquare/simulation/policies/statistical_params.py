@@ -25,7 +25,7 @@ class KindParams(MemberParams):
     where it is smaller and as 20 where it is larger.
     """
 
-    base: float = setting(..., "log odds at the reference row, for activity 1")
+    base: float = setting(..., "log odds with all other terms at 0, for activity 1")
     distance: float = setting(0.0, "per unit of |own stance - stance of the post|")
     engagement: float = setting(0.0, "per unit of ln(1 + likes shown)")
     followed: float = setting(0.0, "the author of the row is followed")

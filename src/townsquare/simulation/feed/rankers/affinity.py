@@ -25,7 +25,9 @@ class Params(MemberParams):
     """Settings of the ranker `affinity`."""
 
     gravity: float = setting(1.8, "decrease of the score per unit of ln(1 + age/2 h) (assumed)", ge=0)
-    match: float = setting(2.0, "increase from the farthest stance to the reader's own (assumed)", ge=0)
+    match: float = setting(
+        2.0, "score of a post at the reader's own stance minus that of one at the farthest stance (assumed)", ge=0
+    )
     taste: float = setting(
         3.5,
         "decrease per unit of taste below `taste_from`, for rows from others whose root comes from a source of "

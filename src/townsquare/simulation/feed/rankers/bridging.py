@@ -22,7 +22,10 @@ class Params(MemberParams):
 
     gravity: float = setting(1.8, "decrease of the score per unit of ln(1 + age/2 h) (assumed, as in `affinity`)", ge=0)
     one_sided: float = setting(
-        0.1, "weight of a reaction that none from the other side matches; 1 counts all alike (assumed)", ge=0, le=1
+        0.1,
+        "weight of a reaction without a matching reaction from the other side; 1: all count equally (assumed)",
+        ge=0,
+        le=1,
     )
 
 
