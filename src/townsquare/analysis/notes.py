@@ -44,7 +44,7 @@ def shown_posts(run: Reads) -> pl.DataFrame:
 
 @once_a_run
 def note_course(run: Reads) -> pl.DataFrame:
-    """Community notes so far at the end of each step: written, shown, withdrawn, and how right those shown are.
+    """Community notes so far at the end of each step: written, shown, withdrawn; precision and recall of those shown.
 
     Returns
     -------
