@@ -20,8 +20,8 @@ from townsquare.core.enums import LogKind, PostKind
 
 COURSE = columns("step:row written:int shown:int withdrawn:int precision recall")
 FOLLOWED = pl.Schema(
-    {"key": pl.UInt64(), "shown": pl.Int32(), "until": pl.Float64(), "step": pl.Int32(), "views": pl.Int64(),
-     "shares": pl.Int64()}
+    {"key": pl.UInt64(), "shown": pl.Int32(), "until": pl.Float64(), "changes": pl.List(pl.Int32()),
+     "step": pl.Int32(), "views": pl.Int64(), "shares": pl.Int64()}
 )  # fmt: skip
 EFFECTS = columns("measure:str unit:str posts:int without with averted change")
 
@@ -120,8 +120,10 @@ def note_effects(run: Reads, without: Reads) -> pl.DataFrame:
     DataFrame
         One row per measure: ``measure``, ``unit``, ``posts`` (noted injected posts), ``without`` and ``with`` (sums),
         ``averted`` (without minus with), ``change`` (with / without - 1; NaN where there were none without). Measures:
-        ``shares_life`` and ``views_life`` (of the whole run), ``shares_after`` and ``views_after`` (from the step after
-        the note was first shown, for 48 hours where steps have a length), ``shares_per_view_after``.
+        ``shares_life`` and ``views_life`` (of the whole run); ``shares_after`` and ``views_after`` (from the step after
+        a note was first shown, for 48 hours where steps have a length) and ``shares_per_view_after``;
+        ``shares_shown``, ``views_shown`` and ``shares_per_view_shown`` (of these, without steps in which all notes were
+        withdrawn).
     """
     return effects_of_pairs([(followed_posts(run), followed_posts(without))])
 
@@ -134,7 +136,8 @@ def followed_posts(run: Reads) -> pl.DataFrame:
     DataFrame
         One row per injected post and step with a view or a share; one without them for a post that had none: ``key``;
         ``shown`` (the first step with a note on it; null for none), ``until`` (the last step in which the effect is
-        followed), ``step``, ``views`` and ``shares``.
+        followed), ``changes`` (steps after which it alternately has a shown note and none), ``step``, ``views`` and
+        ``shares``.
     """
     window = window_of(run)
     until = math.inf if window.hours is None else window.steps(FOLLOWED_HOURS)
@@ -143,34 +146,53 @@ def followed_posts(run: Reads) -> pl.DataFrame:
     )
     views = exposure_counts(run).select("root", "step", views="exposures")
     by_step = views.join(shares, on=["root", "step"], how="full", coalesce=True)
-    rows = injected_keys(run).join(shown_posts(run), on="root", how="left").join(by_step, on="root", how="left")
-    counts = pl.col("views", "shares").fill_null(0)
-    return rows.select("key", "shown", (pl.col("shown") + until).alias("until"), "step", counts).cast(FOLLOWED)
+    rows = injected_keys(run).join(_note_changes(run), on="root", how="left").join(by_step, on="root", how="left")
+    counts, shown = pl.col("views", "shares").fill_null(0), pl.col("changes").list.first()
+    return rows.select("key", shown.alias("shown"), (shown + until).alias("until"), "changes", "step", counts).cast(
+        FOLLOWED
+    )
+
+
+def _note_changes(run: Reads) -> pl.DataFrame:
+    """Return ``root`` and ``changes`` as in :func:`followed_posts`, of posts on which a note was ever shown."""
+    more = pl.when(pl.col("kind") == LogKind.NOTE_SHOWN).then(1).when(pl.col("kind") == LogKind.NOTE_WITHDRAWN).then(-1)
+    log = run.table("moderation_log").select("step", more=more, root="post").drop_nulls("more")
+    notes = log.group_by("root", "step").agg(pl.col("more").sum()).sort("step")
+    on = notes.with_columns(on=pl.col("more").cum_sum().over("root") > 0)
+    turned = on.filter(pl.col("on") != pl.col("on").shift(fill_value=False).over("root"))
+    return turned.group_by("root").agg(changes=pl.col("step").cast(pl.Int32))
 
 
 def effects_of_pairs(pairs: Iterable[tuple[pl.DataFrame, pl.DataFrame]]) -> pl.DataFrame:
     """Return :func:`note_effects` of :func:`followed_posts` with notes and without, added up over several pairs."""
     sums: dict[str, Counter[str]] = {"with": Counter(), "without": Counter()}
     for posts, without in pairs:
-        noted = posts.drop_nulls("shown").select("key", "shown", "until").unique()
+        noted = posts.drop_nulls("shown").select("key", "shown", "until", "changes").unique("key")
         for name, compared in (("with", posts), ("without", without)):
             life = compared.select("key", "step", "views", "shares").join(noted, on="key")
             after = life.filter(pl.col("step").is_between(pl.col("shown") + 1, pl.col("until")))
+            turned = after.explode("changes").filter(pl.col("changes") < pl.col("step"))
+            shown = turned.group_by("key", "step", "views", "shares").agg(row_count("n")).filter(pl.col("n") % 2 == 1)
             counted = {f"{what}_{when}": int(rows[what].sum()) for what in ("shares", "views")
-                       for when, rows in (("life", life), ("after", after))}  # fmt: skip
+                       for when, rows in (("life", life), ("after", after), ("shown", shown))}  # fmt: skip
             sums[name].update(posts=noted.height, **counted)
     rows: list[tuple[object, ...]] = []
-    for measure in ("shares_life", "views_life", "shares_after", "views_after", "shares_per_view_after"):
+    for measure in _EFFECTS:
         before, now = (_effect(sums[name], measure) for name in ("without", "with"))
         unit = measure.rpartition("_")[0].replace("_", " ")
         rows.append((measure, unit, sums["with"]["posts"], before, now, before - now, _ratio(now, before) - 1))
     return pl.DataFrame(rows, EFFECTS, orient="row", strict=False)
 
 
+_EFFECTS = (
+    "shares_life", "views_life", "shares_after", "views_after", "shares_per_view_after", "shares_shown", "views_shown",
+    "shares_per_view_shown",
+)  # fmt: skip
+
+
 def _effect(sums: Mapping[str, int], measure: str) -> float:
-    if measure == "shares_per_view_after":
-        return _ratio(sums["shares_after"], sums["views_after"])
-    return sums[measure]
+    when = measure.removeprefix("shares_per_view_")
+    return sums[measure] if when == measure else _ratio(sums[f"shares_{when}"], sums[f"views_{when}"])
 
 
 def injected_keys(run: Reads) -> pl.DataFrame:

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from fact_records import LAST, SHARE, WARM, record, run_of
+from fact_records import FOLLOWED, LAST, SHARE, WARM, record, run_of
 from townsquare.analysis.contract import CachedRun
 from townsquare.analysis.courses import courses
 from townsquare.analysis.notes import effects_of_pairs, followed_posts, note_course, note_effects, note_numbers
@@ -92,6 +92,29 @@ def test_effects_of_several_pairs_are_sums() -> None:
     assert after["with"] == pytest.approx(all_["with"][2] / all_["with"][3])
     assert after["change"] == pytest.approx(after["with"] / after["without"] - 1)
     assert all_["averted"][0] > 0
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_effects_while_a_note_is_shown_leave_out_the_time_of_withdrawal(seed: int) -> None:
+    run = CachedRun(run_of(seed))
+    signs = {LogKind.NOTE_SHOWN: 1, LogKind.NOTE_WITHDRAWN: -1}
+    injected = {row["post"] for row in record(seed)["posts"] if row["kind"] == PostKind.INJECTED}
+    log = [(row["post"], row["step"], signs[row["kind"]]) for row in record(seed)["moderation_log"]
+           if row["kind"] in signs and row["post"] in injected]  # fmt: skip
+
+    def has_a_note(post: int, step: int) -> bool:
+        return sum(sign for root, at, sign in log if root == post and at < step) > 0
+
+    first = {post: min((step for step in range(1, LAST + 2) if has_a_note(post, step)), default=0) for post in injected}
+
+    def counts(post: int, step: int) -> bool:
+        return has_a_note(post, step) and step < first[post] + FOLLOWED
+
+    views = sum(counts(row["root"], row["step"]) for row in record(seed)["exposures"])
+    shares = sum(row["kind"] == SHARE and counts(row["root"], row["step"]) for row in record(seed)["posts"])
+    effects = note_effects(run, run)
+    assert effects.filter(measure="views_shown")["with"].item() == views
+    assert effects.filter(measure="shares_shown")["with"].item() == shares
 
 
 def test_a_run_without_notes_has_no_numbers_of_notes() -> None:

@@ -185,12 +185,17 @@ def _averted(comparison: Comparison) -> list[Table]:
     words = {
         "shares_life": "shares, whole life", "views_life": "views, whole life", "shares_after": "shares after the note",
         "views_after": "views after the note", "shares_per_view_after": "shares per view after the note",
+        "shares_shown": "shares while a note is shown", "views_shown": "views while a note is shown",
+        "shares_per_view_shown": "shares per view while a note is shown",
     }  # fmt: skip
     rows = effects.with_columns(
         pl.col("arm").replace(comparison.labels), pl.col("measure").replace_strict(words),
         pl.col("change").map_elements(lambda x: f"{x:+.0%}" if x == x else "", pl.String),
     )  # fmt: skip
-    note = "Sums over seeds. After the note: from the next step on, for 48 hours where steps have a length."
+    note = (
+        "Sums over seeds. After the note: from the next step on, for 48 hours where steps have a length. While a note "
+        "is shown: of these steps, those in which not all notes on the post were withdrawn."
+    )
     title, words_of = "Posts on which a note was shown, beside the same posts in the baseline", (str, "arm", "measure")
     sums = (significant, "without", "with", "averted")
     return [table(title, rows, words_of, (number, "posts"), sums, (str, "change"), note=note, words=("arm", "measure"))]
