@@ -74,7 +74,8 @@ def marked(model: BaseModel) -> Iterator[tuple[str, Any, Mapping[str, Any]]]:
 class MemberParams(BaseModel):
     """Base of every member's ``Params``: frozen, unknown keys refused, numbers finite."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False, populate_by_name=True)
+    # A run uses few of the members whose settings are imported: the checks of the others are never made.
+    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False, populate_by_name=True, defer_build=True)
 
     def check_change(self, before: MemberParams) -> None:
         """Refuse to take the place of others during a run; a member that draws something for life overrides this.
