@@ -79,10 +79,10 @@ def _show_claim(run: Run, claim: int, folder: str, *, as_json: bool) -> int:
     summed = claim_attribution(run, claim)
     if as_json:
         return show_json({name: getattr(summed, name) for name in summed.__dataclass_fields__})
-    print(f"“{safe(summed.text)}” ({summed.truth}): {count(summed.people, 'person', 'people')} met this claim.")
+    print(f"“{safe(summed.text)}” ({summed.truth}): {count(summed.people, 'person', 'people')} saw this claim.")
     print(
-        f"Share who would call it true: {percent(summed.believe_before)} before they met it, "
-        f"{percent(summed.believe_last)} at the last showing."
+        f"Mean probability of being true that people give it: {percent(summed.believe_before)} before they saw it, "
+        f"{percent(summed.believe_last)} at their last exposure."
     )
     rows = [
         *summed.parts.iter_rows(),
@@ -90,11 +90,11 @@ def _show_claim(run: Run, claim: int, folder: str, *, as_json: bool) -> int:
         ("recorded", "", summed.judged, None),
     ]
     show(
-        "What belief rests on at the last showing, mean log odds a person", rows, (str, "part", "meaning"),
+        "Parts of the belief at the last exposure, mean log odds per person", rows, (str, "part", "meaning"),
         (exact, "mean"), (known(number), "mean size"),
     )  # fmt: skip
-    for words, people in (("no longer called true", summed.stopped), ("newly called true", summed.began)):
-        print(f"{count(len(people), 'person', 'people')}: {words} at the last showing.")
+    for words, people in (("stopped believing it", summed.stopped), ("began to believe it", summed.began)):
+        print(f"{count(len(people), 'person', 'people')} {words} by their last exposure.")
         if people:
             print(f"  For example: townsquare why {folder} --agent {people[0]} --claim {claim}")
     print("The parts are what the belief rule counted. For causal effects: `townsquare counterfactual`, `compare`.")

@@ -103,7 +103,7 @@ def _show(run: Run, result: CounterfactualBeliefs, agent: int | None, *, exact: 
     if result.claims.height:
         share = "{:.1%}".format
         show(
-            f"Belief in claims at the last showing, without {gone}", result.claim_effect,
+            f"Belief in claims at the last exposure, without {gone}", result.claim_effect,
             (str, "claims=truth"), (number, "people and claims=met"),
             (share, "recorded=believe_recorded", "without=believe_without"), ("{:+.1%}".format, "effect"),
             (number, "stopped believing=stopped", "began to=began"), words=("claims",),

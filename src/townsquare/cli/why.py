@@ -88,12 +88,12 @@ def _show_claims(beliefs: Sequence[ClaimBelief], words: str) -> None:
     ]  # fmt: skip
     if rows:
         columns = (str, "id", "believed", "steps", "truth", "text")
-        show("Claims, and how far they were believed before the first and at the last showing", rows, columns)
+        show("Belief in claims, before the first and at the last exposure", rows, columns)
         print(f"Why: townsquare why {words} --claim {rows[0][0]}")
 
 
 def _show_claim(run: Run, agent: str, claim: int, *, as_json: bool) -> int:
-    """Print how far an agent believed a claim at each showing, and what counted."""
+    """Print how strongly an agent believed a claim at each exposure, with the parts of the belief."""
     from townsquare.analysis.causes.claims import claims_of, share
     from townsquare.analysis.verbs import agent_number
 
@@ -108,11 +108,11 @@ def _show_claim(run: Run, agent: str, claim: int, *, as_json: bool) -> int:
     for sentence in belief.sentences:
         print(safe(sentence))
     show(
-        "Belief at each showing, and what it rests on in log odds; the parts sum",
+        "Belief in the claim at each exposure, and its parts in log odds, which sum to it",
         [asdict(meeting) for meeting in belief.meetings], (str, "step"), (cut(28), "shown by=by"),
-        (str, "beside it=shown_label"), (share, "believed=judged"),
-        (digits(3, sign=True), "before it=start", "sources", "readings", "label", "note", "sum=judged"),
-        (share, "believed afterwards=remembered"), words=("shown by", "beside it"),
+        (str, "label shown=shown_label"), (share, "believed=judged"),
+        (digits(3, sign=True), "prior=start", "sources", "readings", "label", "note", "sum=judged"),
+        (share, "believed afterwards=remembered"), words=("shown by", "label shown"),
     )  # fmt: skip
     return 0
 

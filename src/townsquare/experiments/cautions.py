@@ -72,7 +72,7 @@ def misleading(run: Reads, where: str = "", varied: Container[str] = (), *, seco
             known["shift_per_day"] >= FAST,
             "Steps of belief as large as in a laboratory: on average, stances move by "
             f"{significant(known['shift_per_day'], 2)} a day{where}; in panels, stances move by less than "
-            "0.1 in months. Lower the weight of a showing.",
+            "0.1 in months. Lower the weight of an exposure.",
         ),
         (
             clock.hours is not None and 0 < clock.last <= clock.warm_up,

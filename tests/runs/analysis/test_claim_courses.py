@@ -82,7 +82,7 @@ def test_the_report_says_who_believes_false_claims(run: ts.Run, tmp_path: Path) 
     assert len(section.figures) == 4
     assert re.search("stopped believing it|would have believed it, but did not", section.says[-1])
     page = write_report(run, tmp_path / "report.html").read_text(encoding="utf-8")
-    assert page.count("% who call it true") >= 4
+    assert page.count("% probability, mean") >= 4
     other = ts.run("health-rumor@1", agents=30, steps=2, seed=1)
     assert claim_section(other) is None, "a rule that does not hold it"
 
@@ -116,7 +116,10 @@ def test_labels_and_notes_are_recorded_apart(response: str, has: str, lacks: str
     for name in (has, f"judged_{has}"):
         assert met[name].min() < 0, name  # type: ignore[operator]
     said = " ".join(" ".join(belief.sentences) for belief in claims_of(made, met.filter(pl.col(has) != 0)["agent"][0]))
-    assert ("community note beside it" in said, "label beside it" in said) == (response == "note", response == "label")
+    assert ("community note shown with it" in said, "label shown with it" in said) == (
+        response == "note",
+        response == "label",
+    )
 
 
 def test_an_older_record_has_notes_in_the_part_of_labels(run: ts.Run, tmp_path: Path) -> None:

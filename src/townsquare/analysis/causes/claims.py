@@ -23,8 +23,8 @@ PARTS = {
     "start": "how likely the claim seemed before",
     "sources": "who passed it on before",
     "readings": "having read it before",
-    "label": "a label, beside it or remembered",
-    "note": "a community note, beside it or remembered",
+    "label": "a label, shown with it or remembered",
+    "note": "a community note, shown with it or remembered",
 }
 """Parts of the log odds of a claim at a showing, which sum to them, in words."""
 _PAIR = ["agent", "claim"]
@@ -75,7 +75,7 @@ class Meeting:
         return tuple(f"{named[name]} {size:+.2f}" for name, size in sizes.items() if abs(size) >= 0.005)
 
     def _mark(self, what: str, word: str) -> str:
-        where = "beside it" if word in self.shown_label.split(", ") else "seen earlier"
+        where = "shown with it" if word in self.shown_label.split(", ") else "seen earlier"
         return f"a {what} {where} that says it is {'true' if word == 'verdict true' else 'false'}"
 
 
@@ -133,14 +133,14 @@ class ClaimBelief:
         out = [
             f"{opening} was shown the claim “{printable(self.text)}”, {truth}, in {times}, first in {first.when} by "
             f"{printable(first.by)}.",
-            f"The chance that {who} would have called it true was {share(last.start)} before the first showing and "
+            f"{opening} believed it with a probability of {share(last.start)} before the first exposure and of "
             f"{share(last.judged)} at the last one, in {last.when}.",
         ]
         if turned is None:
-            out.append(f"{opening} believed it at {'every' if last.judged > 0 else 'no'} showing.")
+            out.append(f"{opening} believed it at {'every' if last.judged > 0 else 'no'} exposure.")
         else:
             label = turned.shown_label
-            words = "without a label or note" if label == "none" else f"with {_in_words(label)} beside it"
+            words = "without a label or note" if label == "none" else f"with {_in_words(label)} shown"
             shown = f"when {printable(turned.by)} showed it {words}"
             if turned is first and last.judged <= 0:
                 out.append(f"{opening} would have believed it, but did not {shown}.")
@@ -148,10 +148,10 @@ class ClaimBelief:
                 verb = "came to believe" if last.judged > 0 else "stopped believing"
                 out.append(f"{opening} {verb} it in {turned.when}, {shown}.")
         if last.shown_label not in ("none", "verdict unverified") and not last.label and not last.note:
-            out.append(f"{opening} did not heed {_in_words(last.shown_label)} beside it.")
+            out.append(f"{opening} did not heed {_in_words(last.shown_label)}, which was shown with it.")
         parts = ", ".join([f"{PARTS['start']} {last.start:+.2f}", *last.counted])
         scale = "in log odds (0: as likely true as false)"
-        return (*out, f"What counts at the last showing, {scale}: {parts}; in all {last.judged:+.2f}.")
+        return (*out, f"Parts of the belief at the last exposure, {scale}: {parts}; in all {last.judged:+.2f}.")
 
 
 def share(log_odds: float) -> str:

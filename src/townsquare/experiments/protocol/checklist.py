@@ -122,7 +122,7 @@ def _memory(n: list[int], is_debate: bool) -> str:
         return f"{YES if n[0] else NO}: speakers are given the dialogue so far and records retrieved from it."
     _, again, met, memories, accesses, records = n
     claims = f"; claims that were met are remembered ({count(met, 'judgment')})" if met else ""
-    seen = f"what was seen is kept ({count(again, 'repeated showing')})"
+    seen = f"seen posts are remembered ({count(again, 'repeated exposure')})"
     lasting = f"beliefs persist from step to step, and {seen}{claims}"
     if memories or records:
         which = (

@@ -28,9 +28,9 @@ _MARKS: dict[str, tuple[str, Dashes]] = {
 }
 """Columns of first steps, with their names and dashes."""
 _HOW_TO_READ = (
-    "How likely people hold a claim to be true, with what stands beside it, is the share who would call it true. Those "
-    "who met it in the period count, at its last showing. Dotted line: the first label “false” on it. Dashed line: the "
-    "first community note on it."
+    "Solid line: mean probability of being true that people give the claim, with any label or note shown, at their "
+    "last exposure in the period; people without an exposure in the period are left out. Dotted line: the first label "
+    "“false” on the claim. Dashed line: the first community note on it."
 )
 
 
@@ -52,11 +52,11 @@ def claim_section(run: Reads) -> Section | None:
     time = partial(_time, clock_of(run).hours)
     columns = (
         (partial(printable, longest=110), "claim=text"), (str, "truth"), (number, "people=people_in_all"),
-        (percent, "call it true, first=believe_first", "last=believe_last"),
+        (percent, "mean belief, first=believe_first", "last=believe_last"),
         (time, "first label “false”=label_step", "first note=note_step"),
     )  # fmt: skip
     by_period = (
-        (partial(printable, longest=60), "claim=text"), (number, "step", "people"), (percent, "call it true=believe"),
+        (partial(printable, longest=60), "claim=text"), (number, "step", "people"), (percent, "mean belief=believe"),
         (percent, "with a label=labeled", "with a note=noted"),
     )  # fmt: skip
     shown, drawn = claims.head(MOST_LISTED), _drawn(claims)["claim"].implode()
@@ -79,7 +79,7 @@ def _ends(name: str) -> list[pl.Expr]:
 
 
 def _says(claims: pl.DataFrame) -> list[str]:
-    """Return how many of those who met false and true claims would call them true, and how many claims were marked."""
+    """Return the mean belief in false and true claims of those who saw them, and how many claims were marked."""
     out = []
     for truth in ("false", "true"):
         rows = claims.filter(truth=truth)
@@ -90,7 +90,8 @@ def _says(claims: pl.DataFrame) -> list[str]:
             marked = f"; of these claims, {' and '.join(got)}" if got else ""
             of = count(rows.height, f"{truth} claim")
             out.append(
-                f"{percent(share)} of those who met one of {of} would call it true at their last showing{marked}."
+                f"People who saw one of {of} gave it a mean probability of being true of {percent(share)} at their "
+                f"last exposure{marked}."
             )
     return out
 
@@ -116,6 +117,6 @@ def _draw(axes: Chart, course: pl.DataFrame, clock: Clock, shade: str) -> None:
     for name, (_, dashes) in _MARKS.items():
         if (first := course[name][0]) is not None:
             axes.axvline(float(first), color=color("muted"), linewidth=1.2, linestyle=dashes)
-    over_steps(axes, clock, "% who call it true")
+    over_steps(axes, clock, "% probability, mean")
     reference(axes, 50.0)
     from_zero(axes, [*shares.to_list(), 100.0])
