@@ -92,7 +92,7 @@ def _claims(run: Reads) -> pl.DataFrame:
     believe = ((pl.col("believe") * pl.col("people")).sum() / pl.col("people").sum()).alias("value")
     parts = [
         _named(every.filter(truth=truth).group_by(at="step").agg(believe).sort("at"), f"believe.{truth}",
-               f"Who believes {truth} claims, of those who met one in the period", "share", "step")
+               f"Mean belief in {truth} claims among people who saw one in the period", "share", "step")
         for truth in (("false", "true") if every.height else ())
     ]  # fmt: skip
     return pl.concat([pl.DataFrame(schema=COURSES), *parts])
