@@ -48,6 +48,8 @@ MAX_POSITIONAL = 8
 ONLY_CLI = {"rich", "cyclopts"}
 
 Function = ast.FunctionDef | ast.AsyncFunctionDef
+BLOCKS = ("finalbody", "orelse", "handlers", "cases", "body")
+"""Fields of a node that hold statements, or what holds statements."""
 
 
 # --- reading the source ------------------------------------------------------------------------------------
@@ -72,6 +74,20 @@ def tree(path: Path) -> ast.Module:
 def nodes(path: Path) -> list[ast.AST]:
     """Every node of a file, as `ast.walk` gives them: many tests look at all of them."""
     return list(ast.walk(tree(path)))
+
+
+@cache
+def statements(path: Path) -> list[tuple[ast.stmt, bool]]:
+    """Every statement of a file, and whether it stands inside a function; expressions are not entered."""
+    found: list[tuple[ast.stmt, bool]] = []
+    ahead: list[tuple[ast.AST, bool]] = [(tree(path), False)]
+    while ahead:
+        node, inside = ahead.pop()
+        if isinstance(node, ast.stmt):
+            found.append((node, inside))
+        inside = inside or isinstance(node, Function)
+        ahead += [(child, inside) for name in BLOCKS for child in reversed(getattr(node, name, ()))]
+    return found
 
 
 def family(module: str) -> str:
@@ -99,13 +115,10 @@ def imports_of(module: str) -> list[tuple[str, int, bool]]:
     """Each import in a module: full name, line, and whether it stands inside a function."""
     names = modules()
 
-    def walk(node: ast.AST, inside: bool) -> Iterator[tuple[str, int, bool]]:
-        for child in ast.iter_child_nodes(node):
-            for target in targets(child, module, names):
-                yield target, getattr(child, "lineno", 0), inside
-            yield from walk(child, inside or isinstance(child, Function | ast.Lambda))
-
-    return list(walk(tree(names[module]), False))
+    found = []
+    for statement, inside in statements(names[module]):
+        found += [(target, statement.lineno, inside) for target in targets(statement, module, names)]
+    return found
 
 
 def is_own(target: str) -> bool:
@@ -301,7 +314,7 @@ def python_files() -> list[Path]:
 @cache
 def functions(path: Path) -> list[tuple[Function, int]]:
     """Each function of a file and its lines, from `def` to its end; tables of data are left out."""
-    found = [n for n in nodes(path) if isinstance(n, Function)]
+    found = [node for node, _ in statements(path) if isinstance(node, Function)]
     return [(f, f.end_lineno - f.lineno + 1) for f in found if f.end_lineno and not is_table(f)]
 
 

@@ -7,7 +7,6 @@ an error and never 0, so that a run of one agent or without a single action give
 from __future__ import annotations
 
 import math
-import warnings
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
@@ -149,18 +148,11 @@ def bootstrap(values: npt.ArrayLike, statistic: Callable[[Float], float], seed: 
     point = float(statistic(x)) if x.size else math.nan
     if not 3 <= x.size <= MOST_RESAMPLED or math.isnan(point) or x.min() == x.max():
         return Estimate(point, math.nan, math.nan)
-    with warnings.catch_warnings(action="ignore", category=scipy.stats.DegenerateDataWarning):
-        result = scipy.stats.bootstrap(
-            (x,),
-            statistic,
-            n_resamples=max(100, min(RESAMPLES, 4_000_000 // x.size)),
-            batch=1,
-            vectorized=False,
-            method="percentile",
-            rng=np.random.default_rng(seed),
-        )
+    draw = np.random.default_rng(seed)
+    resamples = max(100, min(RESAMPLES, 4_000_000 // x.size))
+    again = [float(statistic(x[draw.integers(0, x.size, x.size)])) for _ in range(resamples)]
     # Resamples for which the statistic is undefined, as the Gini of nothing but zeros, are left out.
-    low, high = np.nanquantile(result.bootstrap_distribution, [(1 - LEVEL) / 2, (1 + LEVEL) / 2])
+    low, high = np.nanquantile(again, [(1 - LEVEL) / 2, (1 + LEVEL) / 2])
     return Estimate(point, float(low), float(high))
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import os
 import subprocess
 import sys
 from typing import Any
@@ -133,7 +134,11 @@ def test_a_debate_is_a_function_of_its_settings():
     )
     command = [sys.executable, "-c", code]
     other = subprocess.run(
-        command, env={"PYTHONHASHSEED": "77", "NUMBA_NUM_THREADS": "1"}, capture_output=True, text=True, check=True
+        command,
+        env=os.environ | {"PYTHONHASHSEED": "77", "NUMBA_NUM_THREADS": "1"},
+        capture_output=True,
+        text=True,
+        check=True,
     )
     found = resolved()
     assert other.stdout.strip() == trial_record(found, 2, debate(found, 2))["hash"]

@@ -20,6 +20,7 @@ from townsquare.record.run import Run
 
 COMPARE = ["compare", "synthetic:20", "--agents", "30", "--vary", "moderation.strategy=none,hybrid"]
 SHORT = [*COMPARE, "--workers", "1", "--steps", "3", "--seeds", "2"]
+ONE_SEED = [*COMPARE, "--workers", "1", "--steps", "1", "--seeds", "1"]
 
 
 @pytest.fixture
@@ -59,9 +60,9 @@ def test_a_schema_for_each_run(address: Address, tmp_path: Path, capsys: pytest.
 
 def test_schemas_that_are_taken(address: Address, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     server = ["--record", address.url, "--record-schema", address.schema, "--quiet"]
-    assert main([*SHORT, "--out", str(tmp_path / "first"), *server]) == 0
+    assert main([*ONE_SEED, "--out", str(tmp_path / "first"), *server]) == 0
     capsys.readouterr()
-    assert main([*SHORT, "--out", str(tmp_path / "second"), *server]) == 2
+    assert main([*ONE_SEED, "--out", str(tmp_path / "second"), *server]) == 2
     assert "choose another schema with --record-schema" in capsys.readouterr().err
     assert not (tmp_path / "second").exists()
 
@@ -103,7 +104,7 @@ def test_debates_in_a_schema(address: Address, tmp_path: Path, capsys: pytest.Ca
     capsys.readouterr()
     assert main([*sweep, "--trials", "2", "--out", str(tmp_path / "third"), *server]) == 2
     assert "a damaged record" in capsys.readouterr().err
-    assert main([*SHORT, "--out", str(tmp_path / "runs"), *server, "--quiet"]) == 0  # schemas beside it, not in it
+    assert main([*ONE_SEED, "--out", str(tmp_path / "runs"), *server, "--quiet"]) == 0  # schemas beside it, not in it
     other = ["--record", address.url, "--record-schema", f"{address.schema}_strategy_none_seed_1"]
     assert main([*sweep, "--trials", "1", "--out", str(tmp_path / "fourth"), *other]) == 2
     assert "something other than debates" in capsys.readouterr().err
