@@ -146,11 +146,11 @@ def followed_posts(run: Reads) -> pl.DataFrame:
     )
     views = exposure_counts(run).select("root", "step", views="exposures")
     by_step = views.join(shares, on=["root", "step"], how="full", coalesce=True)
-    rows = injected_keys(run).join(_note_changes(run), on="root", how="left").join(by_step, on="root", how="left")
-    counts, shown = pl.col("views", "shares").fill_null(0), pl.col("changes").list.first()
-    return rows.select("key", shown.alias("shown"), (shown + until).alias("until"), "changes", "step", counts).cast(
-        FOLLOWED
-    )
+    rows = injected_keys(run)
+    for part in (shown_posts(run), _note_changes(run), by_step):
+        rows = rows.join(part, on="root", how="left")
+    until_step, counts = (pl.col("shown") + until).alias("until"), pl.col("views", "shares").fill_null(0)
+    return rows.select("key", "shown", until_step, "changes", "step", counts).cast(FOLLOWED)
 
 
 def _note_changes(run: Reads) -> pl.DataFrame:

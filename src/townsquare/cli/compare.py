@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from townsquare.experiments.comparison import Experiment
     from townsquare.experiments.execution import ExecutionTargets
     from townsquare.settings.layers import Layer
+    from townsquare.settings.resolve import Settings
 
 VARY = "A setting and its values, such as moderation.strategy=none,hybrid; repeat for all combinations."
 Vary = Annotated[list[str] | None, Parameter(help=VARY)]
@@ -78,7 +79,7 @@ def compare(
             _show(experiment, location, shown, every=every, brief=brief, rules=2 if rules == "two" else 1)
         location.send(("report.html", MULTIVERSE))
 
-    study = Study("compare", layers, origins, {**choices, **contrast}, seeds, outcome)
+    study = Study("compare", layers, origins, {**choices, **contrast}, seeds, sized.given(), outcome)
     return study.carry_out(placed, shown, show_it, no_copy=no_copy)
 
 
@@ -90,6 +91,7 @@ class Study(NamedTuple):
     origins: dict[str, str]
     vary: dict[str, list[Any]]
     seeds: str
+    given: list[str]
     outcome: str | None = None
     one_at_a_time: bool = False
 
@@ -108,6 +110,7 @@ class Study(NamedTuple):
         from townsquare.experiments.cluster.ray_cluster import checked_place
         from townsquare.experiments.manifest import FILE
         from townsquare.experiments.multiverse import FILE as MULTIVERSE
+        from townsquare.experiments.run_notes import unused_settings
         from townsquare.scenario.load import load_scenario
         from townsquare.scenario.settings import resolve_with_scenario
         from townsquare.simulation.scenario_copy import left_out
@@ -115,16 +118,21 @@ class Study(NamedTuple):
         options.at_least("--workers", placed.workers)
         base = resolve_with_scenario(*self.layers, origins=self.origins)
         arms = arms_of(self.vary, one_at_a_time=self.one_at_a_time)
+
+        def of_arms() -> Iterator[Settings]:
+            return (resolve_with_scenario(*self.layers, arm.changes, origins=self.origins) for arm in arms)
+
         if base.config.model.name != "none" or any(key.startswith("model") for key in self.vary):
-            show_servers_of(resolve_with_scenario(*self.layers, arm.changes, origins=self.origins) for arm in arms)
+            show_servers_of(of_arms())
         stem = f"{self.verb}-{Path(base.config.scenario).stem}"
         with places.output_location(placed.out, stem, (FILE, MULTIVERSE)) as location, OrderToEnd() as order:
             server = placed.address(location.named)
             on, with_copy = checked_place(placed.on), not no_copy
             targets = comparison.ExecutionTargets(on, location.store, server, with_copy=with_copy)
             too_large = "" if no_copy or placed.record else left_out(load_scenario(base.config.scenario), base)
-            if too_large and not shown.quiet:
-                complain(too_large, kind="note")
+            unused = unused_settings(of_arms(), [*self.given, *self.vary])
+            for notice in () if shown.quiet else filter(None, (too_large, *unused)):
+                complain(notice, kind="note")
             how = {"outcome": self.outcome, "one_at_a_time": self.one_at_a_time}
             experiment = _compared(self.layers, self.vary, self.seeds, location, shown, placed.workers, targets, **how)
             if experiment is None:

@@ -87,6 +87,12 @@ class Sized:
         """Return whether any option is given."""
         return self.agents is not None or self.steps is not None or bool(self.sets)
 
+    def given(self) -> list[str]:
+        """Return the dotted paths of the settings given with --set."""
+        from townsquare.settings.layers import leaves, parse_set
+
+        return [path for text in self.sets or () for path, _ in leaves(parse_set(text))]
+
     def layers(self, target: str | None) -> tuple[list[Layer], dict[str, str]]:
         """Return the layers of settings for a target, and the file and line of each setting."""
         from townsquare.settings.resolve import layers_of

@@ -50,7 +50,7 @@ def run(
         Write no report.
     """
     from townsquare.experiments.run_folders import check_unused, check_unused_address, folder_for
-    from townsquare.experiments.run_notes import facts_of_settings, setting_notes
+    from townsquare.experiments.run_notes import facts_of_settings, setting_notes, unused_settings
     from townsquare.scenario.load import load_scenario
     from townsquare.scenario.population.sample import people_notes
     from townsquare.settings.presets import preset_names
@@ -60,7 +60,8 @@ def run(
     loaded = load_scenario(settings.config.scenario)
     too_large = "" if no_copy or recorded.record else left_out(loaded, settings)
     people = people_notes(settings.config.population, loaded.folder)
-    notices = (*loaded.notices, *people, *setting_notes(facts_of_settings(settings)), too_large)
+    of_settings = *setting_notes(facts_of_settings(settings)), *unused_settings([settings], chosen.given())
+    notices = (*loaded.notices, *people, *of_settings, too_large)
     for notice in () if shown.quiet else filter(None, notices):
         complain(notice, kind="note")
     name = target if target in preset_names() else Path(settings.config.scenario).stem

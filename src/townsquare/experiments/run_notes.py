@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from townsquare.analysis.contract import Reads
@@ -80,6 +80,18 @@ def setting_notes(facts: Facts) -> list[str]:
         "stance_scorer": measures_tone(facts.stance_scorer),
     }
     return _notes("run_notes", facts, [about for about, it_holds in holds.items() if it_holds])
+
+
+def unused_settings(arms: Iterable[Settings], given: Iterable[str]) -> list[str]:
+    """Return a note on each given setting, a dotted path, that no chosen member of any arm has."""
+    unused = {(section, rest.partition(".")[0]) for section, _, rest in (path.partition(".") for path in given) if rest}
+    for arm in arms:
+        for settings in (arm, *(later for _, later in arm.changes)):
+            unused = {path for path in unused if path[1] in settings.others.get(path[0], ())}
+        if not unused:
+            return []
+    text = bundled_labels("run_notes")["unused"]
+    return [text.format(setting=".".join(path), section=path[0]) for path in sorted(unused)]
 
 
 def answer_notes(facts: Facts) -> list[str]:

@@ -10,8 +10,9 @@ import pytest
 
 from handwritten_runs import FrameRun, settings
 from townsquare.cli import main
-from townsquare.experiments.run_notes import answer_notes, facts_of_run, setting_notes
+from townsquare.experiments.run_notes import answer_notes, facts_of_run, setting_notes, unused_settings
 from townsquare.record.run import Run
+from townsquare.settings.resolve import resolve
 
 RUN = ["run", "synthetic:20", "--agents", "10", "--steps", "2"]
 
@@ -94,3 +95,19 @@ def test_row_17_a_scorer_that_is_not_installed_and_a_name_that_steers_the_page_d
     (note,) = setting_notes(facts_of_run(run))
     assert note.isprintable()
     assert len(note) < 300
+
+
+def test_a_given_setting_that_no_chosen_member_has_is_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    sets = ["--set", "beliefs.rule=credence", "--set", "beliefs.pull=0.2", "--set", "beliefs.cap=0.5"]
+    assert main([*RUN, *sets, "--no-report", "--out", str(tmp_path / "run")]) == 0
+    (note,) = [line for line in capsys.readouterr().err.splitlines() if line.startswith("note:")]
+    assert "`beliefs.pull`" in note
+
+
+@pytest.mark.parametrize(
+    ("arms", "unused"), [(["credence"], ["pull"]), (["credence", "exposure"], []), (["exposure"], ["cap"])]
+)
+def test_a_setting_that_one_arm_has_is_not_named(arms: list[str], unused: list[str]) -> None:
+    of_arms = [resolve({"beliefs": {"rule": rule, "pull": 0.2, "cap": 0.5}}) for rule in arms]
+    notes = unused_settings(of_arms, ["beliefs.pull", "beliefs.cap", "seed"])
+    assert [name for name in ("pull", "cap") if any(f"`beliefs.{name}`" in note for note in notes)] == unused

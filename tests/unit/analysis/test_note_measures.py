@@ -105,10 +105,10 @@ def test_effects_while_a_note_is_shown_leave_out_the_time_of_withdrawal(seed: in
     def has_a_note(post: int, step: int) -> bool:
         return sum(sign for root, at, sign in log if root == post and at < step) > 0
 
-    first = {post: min((step for step in range(1, LAST + 2) if has_a_note(post, step)), default=0) for post in injected}
+    first = {post: min((at for root, at, sign in log if root == post and sign > 0), default=LAST) for post in injected}
 
     def counts(post: int, step: int) -> bool:
-        return has_a_note(post, step) and step < first[post] + FOLLOWED
+        return has_a_note(post, step) and first[post] < step <= first[post] + FOLLOWED
 
     views = sum(counts(row["root"], row["step"]) for row in record(seed)["exposures"])
     shares = sum(row["kind"] == SHARE and counts(row["root"], row["step"]) for row in record(seed)["posts"])
