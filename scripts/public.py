@@ -93,7 +93,8 @@ def main() -> None:
         f"{few} seeds.\n",
         *_fact_table({"steps of an hour": base_few, "steps of 15 minutes": _facts(quarters)}),
         "\nEach row removes one mechanism from the runs with steps of an hour. The last two columns name the facts "
-        "that are in range only with it, or only without it, with their values with → without it.\n",
+        "that are in range only with it, or only without it, with their values with → without it. Totals differ, "
+        "because some facts cannot be computed without a mechanism.\n",
         *_ablations(base_few, {name: _facts(experiment) for name, experiment in changed.items()}),
     ]  # fmt: skip
     PAGE.write_text("\n".join(parts).rstrip() + "\n", encoding="utf-8")
@@ -106,7 +107,8 @@ about 150 runs, half an hour on two processors. All parts except *Responses of m
 moderation. [Realism](realism.md) defines each fact, its unit and the source of its interval. A value inside the
 interval is **bold**. Square brackets: 95% CI over runs or, for facts of belief rules, the range over the interval of
 the rule's parameter. *Left out*: no default was set from this fact. *From memory*: the source was not
-looked up, and the fact is not counted.
+looked up, and the fact is not counted. *By class*: *runs* are computed from the simulated platform, *sittings* from
+survey sessions simulated with its people, and *rules* from experiments simulated with the default belief rules.
 """
 _RESPONSES = """A fact-checking desk rules on the same false posts in every arm, after a median delay of 8 hours
 (notes: 15 hours). The arms differ in the response to a ruling. Differences are paired by seed, with 95% CIs.

@@ -354,12 +354,12 @@ def figures(data: Path) -> list[str]:
         "promotion of true content, and states that moderation suppresses false content. The levels show otherwise:",
         "",
         *table(head, rows),
-        "A level is likes + comments + shares per post at the last step. **Engagement with false posts is highest "
-        "under "
-        "the strategy with the widest gap**, and the ratio of true to false is best without moderation. In the paper's "
-        "code, the conditions also had different feeds, so these differences are not effects of moderation. "
-        "Townsquare's arms share feed construction and draws, and [its measures](analysis.md) show levels and ratio "
-        "with every gap.",
+        "A level is likes + comments + shares per post at the last step; the ratio is that of true to false levels, "
+        "and the last column is the same ratio for levels summed over all steps. **Engagement with false posts is "
+        "highest under the strategy with the widest gap**, and the ratio of true to false is best without moderation. "
+        "In the paper's code, the conditions also had different feeds, so these differences are not effects of "
+        "moderation. Townsquare's arms share feed construction and draws, and [its measures](analysis.md) show levels and "
+        "ratio with every gap.",
         "",
     ]
 
