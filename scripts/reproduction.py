@@ -358,8 +358,8 @@ def figures(data: Path) -> list[str]:
         "and the last column is the same ratio for levels summed over all steps. **Engagement with false posts is "
         "highest under the strategy with the widest gap**, and the ratio of true to false is best without moderation. "
         "In the paper's code, the conditions also had different feeds, so these differences are not effects of "
-        "moderation. Townsquare's arms share feed construction and draws, and [its measures](analysis.md) show levels and "
-        "ratio with every gap.",
+        "moderation. Townsquare's arms share feed construction and draws, and [its measures](analysis.md) show levels "
+        "and ratio with every gap.",
         "",
     ]
 
