@@ -363,11 +363,10 @@ def _secondary(made: pl.DataFrame) -> list[str]:
     chosen = judged if judged.height else clear
     named = [
         f"{as_noun(row['title'], row['outcome'])} {amount(row, sign=True)[0]} under {row['label']} "
-        f"({row['verdict'] if row['verdict'] in ('better', 'worse') or row['base'] else 'by design'})"
+        f"({row['verdict'] if row['verdict'] in ('better', 'worse') or row['base'] else '0 in the baseline'})"
         for row in chosen.unique("outcome", keep="first", maintain_order=True).head(MOST_SECONDARY).to_dicts()
     ]
-    are = "is" if clear.height == 1 else "are"
-    of = f"{clear.height} of {count(tests.height, 'test')} {are} clear after Holm's correction (p < {LEVEL:g})"
+    of = f"{clear.height} of {count(tests.height, 'test')} with p < {LEVEL:g} after Holm's correction"
     among = "" if not named else ": " if len(named) == clear.height else ", such as "
     return [f"Secondary outcomes: {of}{among}{listed(named)}."]
 

@@ -97,7 +97,7 @@ def test_the_group_that_was_told_is_named_and_others_are_not(told: Experiment, t
     assert others.abs().max() < clear["value"][0] / 10  # type: ignore[operator]
     page = write_comparison(told, tmp_path / "report.html").read_text(encoding="utf-8")
     text = Elements(page).text
-    assert f"{clear.height} of 24 tests are clear after Holm's correction (p < 0.05), the clearest: +0.0" in text
+    assert f"{clear.height} of 24 tests with p < 0.05 after Holm's correction. Clearest: +0.0" in text
     assert 'under events=[{"step": 3' in text
     assert "for vaccinated: never" in text
     assert "Groups are not randomized" in text

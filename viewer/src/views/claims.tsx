@@ -1,4 +1,4 @@
-// Claims that an agent met: how far it believed each before and at the last showing, and why that changed.
+// Claims that an agent saw: its belief in each before and at the last exposure, and why that changed.
 import { useState, type JSX } from "react";
 import { useAnswer, type ClaimBelief } from "../api";
 import { moment, percent, signed } from "../format";
@@ -21,7 +21,7 @@ export function ClaimsSection({ run, agent, hours, fresh }: Place): JSX.Element 
   const [most, setMost] = useState(LISTED);
   const answer = useAnswer<{ met: number; claims: ClaimBelief[] }>("/api/claims", { ...query, most }, fresh);
   return (
-    <Section title="Claims, and how far this agent believes them" wide csv={{ name: "claims", query }} note="The chance that the agent would call a claim true, before the first and at the last showing. First are claims on which the answer changed from true to false or back, at a chance of 50%.">
+    <Section title="Belief in claims" wide csv={{ name: "claims", query }} note="The probability with which the agent believes a claim, before the first exposure and at the last one. Claims whose probability crossed 50% come first.">
       <Answered of={answer}>
         {(data) => (
           <>
@@ -35,7 +35,7 @@ export function ClaimsSection({ run, agent, hours, fresh }: Place): JSX.Element 
                 Show {Math.min(MORE, data.met - data.claims.length)} more of {data.met - data.claims.length}
               </button>
             )}
-            {!data.met && <p>The agent met no claim.</p>}
+            {!data.met && <p>The agent saw no claim.</p>}
           </>
         )}
       </Answered>
@@ -52,7 +52,7 @@ function Claim({ belief, hours }: { belief: ClaimBelief; hours: number | null | 
         <Tag kind={belief.truth}>{belief.truth}</Tag>
         {last && (
           <span>
-            {chance(last.start)} before, {chance(last.judged)} at the last showing
+            {chance(last.start)} before, {chance(last.judged)} at the last exposure
           </span>
         )}
       </p>
@@ -61,18 +61,18 @@ function Claim({ belief, hours }: { belief: ClaimBelief; hours: number | null | 
         {belief.sentences.slice(1).map((sentence) => (
           <p key={sentence}>{sentence}</p>
         ))}
-        <p className="note">In log odds: how likely the claim seemed before, who passed it on, having read it, a label and a note sum to the last column.</p>
-        <div className="scroll" tabIndex={0} role="region" aria-label="Belief at each showing">
+        <p className="note">In log odds. Prior (plausibility of the claim), sources (who shared it), reading (earlier exposures still in memory), label and note sum to the last column.</p>
+        <div className="scroll" tabIndex={0} role="region" aria-label="Belief at each exposure">
           <table>
             <thead>
               <tr>
-                <th scope="col">showing</th>
+                <th scope="col">exposure</th>
                 <th scope="col">by</th>
-                <th scope="col">beside it</th>
-                <th scope="col" className="num">believed</th>
-                <th scope="col" className="num">before it</th>
+                <th scope="col">label shown</th>
+                <th scope="col" className="num">probability</th>
+                <th scope="col" className="num">prior</th>
                 <th scope="col" className="num">sources</th>
-                <th scope="col" className="num">read before</th>
+                <th scope="col" className="num">reading</th>
                 <th scope="col" className="num">label</th>
                 <th scope="col" className="num">note</th>
                 <th scope="col" className="num">sum, log odds</th>

@@ -152,10 +152,9 @@ def _by_answer(comparison: Comparison) -> list[Section]:
     clear = effects.filter(pl.col("p_holm") < LEVEL).sort(size, descending=True)
     tests, of = effects.drop_nans("p").height, count(effects["trait"].n_unique(), "question")
     says = f"Final stances compared with {comparison.labels[comparison.baseline]}, within each answer to {of}: "
-    says += f"{clear.height} of {count(tests, 'test')} {'is' if clear.height == 1 else 'are'} clear after Holm's "
-    says += f"correction (p < {LEVEL:g})"
+    says += f"{clear.height} of {count(tests, 'test')} with p < {LEVEL:g} after Holm's correction"
     named = [_answer_effect(comparison, row) for row in clear.head(MOST_SECONDARY).iter_rows(named=True)]
-    says += f", the clearest: {'; '.join(named)}." if named else "."
+    says += f". Clearest: {'; '.join(named)}." if named else "."
     moved = effects.filter((pl.col("value") != 0).any().over(keys))
     each = zip(range(_MOST_FIGURES), moved.group_by(keys, maintain_order=True), strict=False)
     figures = [answers(comparison, f"by-answer-{at}", rows) for at, (_, rows) in each]
