@@ -52,7 +52,7 @@ TASKS = {
 }
 ROWS = (
     Peer("OASIS", "every agent is a language model", "platform", "direct", "townsquare", 1_000),
-    Peer("Mesa", "the model is no social network", "bounded_confidence", "mesa"),
+    Peer("Mesa", "the model is not a social network", "bounded_confidence", "mesa"),
     Peer("mesa-frames", "as Mesa, and **faster than Townsquare**", "bounded_confidence", "frames", "townsquare"),
     Peer("NumPy, a few lines", "stances suffice, without causes: **faster**", "bounded_confidence", "numpy"),
     Peer("NDlib", "the model is an epidemic (SI, SIR), which Townsquare lacks", "bounded_confidence", "ndlib"),
