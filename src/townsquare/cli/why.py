@@ -42,7 +42,7 @@ def why(
     proposition
         Only this proposition.
     claim
-        A claim that the agent met, by its number: how far the agent believed it, and why (rule `credence`).
+        Number of a claim that the agent saw: its belief at each exposure, and the parts of it (rule `credence`).
     without_record
         Recompute the belief without this argument record (log-odds rules).
     """

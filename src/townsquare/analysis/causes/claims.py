@@ -20,11 +20,11 @@ from townsquare.core.frames import collected
 from townsquare.core.words import count, printable
 
 PARTS = {
-    "start": "how likely the claim seemed before",
-    "sources": "who passed it on before",
-    "readings": "having read it before",
-    "label": "a label, shown with it or remembered",
-    "note": "a community note, shown with it or remembered",
+    "start": "prior (plausibility of the claim)",
+    "sources": "earlier sources",
+    "readings": "earlier exposures in memory",
+    "label": "label, shown or remembered",
+    "note": "community note, shown or remembered",
 }
 """Parts of the log odds of a claim at a showing, which sum to them, in words."""
 _PAIR = ["agent", "claim"]
@@ -65,7 +65,7 @@ class Meeting:
 
     @property
     def counted(self) -> tuple[str, ...]:
-        """What counts for or against the claim beside how likely it seemed, largest first, in words with log odds."""
+        """What counts for or against the claim beside its prior, largest first, in words with log odds."""
         named = {
             "sources": PARTS["sources"], "readings": PARTS["readings"],
             "label": self._mark("label", "verdict true" if self.label > 0 else "verdict false"),
