@@ -90,7 +90,7 @@ def levels_table(hold: Hold, key: str, name: str, **settings: object) -> str:
         found = held.measures(arm)
         start, end = shown("initial", found["initial"]), shown("final", found["final"])
         rows.append([f"{level:g}", start, end, steps[at - 1] if at else "", FIGURE_2[key].get(level, "")])
-    return markdown([key, "start", "end", "step from the level before", "end in the paper"], rows)
+    return markdown([key, "start", "end", "change from the row above", "end in the paper"], rows)
 
 
 def baselines_table(hold: Hold) -> str:

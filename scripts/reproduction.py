@@ -344,7 +344,7 @@ def figures(data: Path) -> list[str]:
         )  # fmt: skip
     head = (
         "condition", "figure 3, end", "summed from figure 4", "level of true posts", "level of false posts",
-        "ratio", "share of false posts in both, %", "ratio over the run",
+        "ratio", "false level as % of both", "ratio over the run",
     )  # fmt: skip
     return [
         "## Engagement under moderation (figures 3 and 4)",
