@@ -189,7 +189,7 @@ def _averted(comparison: Comparison) -> list[Table]:
     }  # fmt: skip
     rows = effects.with_columns(
         pl.col("arm").replace(comparison.labels), pl.col("measure").replace_strict(words),
-        pl.col("change").map_elements(lambda x: f"{x:+.0%}" if x == x else "", pl.String),
+        pl.col("change").map_elements(lambda x: f"{x:+.0%}".replace("-", "−") if x == x else "", pl.String),
     )  # fmt: skip
     note = (
         "Sums over seeds. After the note: from the next step on, for 48 hours where steps have a length. While a note "
