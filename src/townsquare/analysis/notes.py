@@ -23,6 +23,10 @@ FOLLOWED = pl.Schema(
     {"key": pl.UInt64(), "shown": pl.Int32(), "until": pl.Float64(), "changes": pl.List(pl.Int32()),
      "step": pl.Int32(), "views": pl.Int64(), "shares": pl.Int64()}
 )  # fmt: skip
+_EFFECTS = (
+    "shares_life", "views_life", "shares_after", "views_after", "shares_per_view_after", "shares_shown", "views_shown",
+    "shares_per_view_shown",
+)  # fmt: skip
 EFFECTS = columns("measure:str unit:str posts:int without with averted change")
 
 
@@ -182,12 +186,6 @@ def effects_of_pairs(pairs: Iterable[tuple[pl.DataFrame, pl.DataFrame]]) -> pl.D
         unit = measure.rpartition("_")[0].replace("_", " ")
         rows.append((measure, unit, sums["with"]["posts"], before, now, before - now, _ratio(now, before) - 1))
     return pl.DataFrame(rows, EFFECTS, orient="row", strict=False)
-
-
-_EFFECTS = (
-    "shares_life", "views_life", "shares_after", "views_after", "shares_per_view_after", "shares_shown", "views_shown",
-    "shares_per_view_shown",
-)  # fmt: skip
 
 
 def _effect(sums: Mapping[str, int], measure: str) -> float:

@@ -332,8 +332,7 @@ def test_row_02_a_policy_in_a_mix(home: Path) -> None:
 
 def test_row_02_an_action_on_another_row_is_refused_still(home: Path) -> None:
     use(home, "policy", policy_of(row=lambda c: c.row[::-1].copy()))
-    run = ts.simulate(ts.resolve_for("synthetic:40", agents=30, steps=4, sets=["policy.name=bad"]))
-    assert run.state == "finished"
+    assert ts.simulate(ts.resolve_for("synthetic:40", agents=30, steps=4, sets=["policy.name=bad"])).state == "finished"
 
 
 def verdict(world: Any, **changes: Any) -> Change:
@@ -371,6 +370,7 @@ def test_row_02_a_moderator(changes: dict[str, Any], said: str, home: Path) -> N
     error = stopped(home, "moderation.strategy=bad")
     assert error.where.startswith("moderator 'bad'")
     assert said in error.got
+    assert main(["inspect", str(home / "run")]) != 1
 
 
 @pytest.mark.parametrize(
@@ -395,6 +395,7 @@ def test_row_02_a_stance_scorer(change: Callable[[Any], Any], said: str, home: P
     error = stopped(home, "beliefs.stance_scorer=bad", "policy.posts_per_step=3")
     assert error.where.startswith("stance scorer 'bad'")
     assert said in error.got
+    assert main(["inspect", str(home / "run")]) != 1
 
 
 @pytest.mark.parametrize(

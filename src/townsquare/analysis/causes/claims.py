@@ -26,7 +26,7 @@ PARTS = {
     "label": "label, shown or remembered",
     "note": "community note, shown or remembered",
 }
-"""Parts of the log odds of a claim at a showing, which sum to them, in words."""
+"""Parts of the log odds of a claim at an exposure, which sum to them, in words."""
 _PAIR = ["agent", "claim"]
 
 
@@ -81,7 +81,7 @@ class Meeting:
 
 @dataclass(frozen=True, slots=True)
 class ClaimBelief:
-    """What one person believed of one claim at each showing.
+    """What one person believed of one claim at each exposure.
 
     Attributes
     ----------
@@ -107,17 +107,17 @@ class ClaimBelief:
 
     @property
     def last(self) -> Meeting:
-        """The last showing."""
+        """The last exposure."""
         return self.meetings[-1]
 
     @property
     def change(self) -> float:
-        """Log odds at the last showing less those before the first."""
+        """Log odds at the last exposure less those before the first."""
         return self.last.judged - self.last.start
 
     @property
     def turned(self) -> Meeting | None:
-        """The showing since which the person holds the claim true, or not, other than before; None if it never did."""
+        """The exposure at which the person began or stopped believing the claim; None if it never did."""
         other = [meeting for meeting in self.meetings if (meeting.judged > 0) != (self.last.judged > 0)]
         if other:
             return self.meetings[self.meetings.index(other[-1]) + 1]
@@ -196,7 +196,7 @@ def truth_of_claims(run: Reads) -> pl.DataFrame:
 
 
 def last_beliefs(run: Reads) -> pl.DataFrame:
-    """Return what people believed of each claim at its last showing: ``agent``, ``claim``, ``step``, ``judged``."""
+    """Return what people believed of each claim at its last exposure: ``agent``, ``claim``, ``step``, ``judged``."""
     last = run.lazy("veracities").group_by("agent", "claim").agg(pl.col("step", "judged").sort_by("step").last())
     return collected(last)
 
@@ -243,7 +243,7 @@ def claim_courses(run: Reads) -> pl.DataFrame:
 
 
 def belief_parts(run: Reads, *, agent: int | None = None, claim: int | None = None) -> pl.DataFrame:
-    """Return how far a claim was believed at each showing, in parts that sum.
+    """Return how far a claim was believed at each exposure, in parts that sum.
 
     Parameters
     ----------
@@ -255,7 +255,7 @@ def belief_parts(run: Reads, *, agent: int | None = None, claim: int | None = No
     Returns
     -------
     DataFrame
-        One row per person, claim and step with a showing: ``agent``, ``claim``, ``step``, ``author`` (who passed it on,
+        One row per person, claim and step with an exposure: ``agent``, ``claim``, ``step``, ``author`` (who shared it,
         the first in the feed), ``shown_label``, ``judged`` = ``start`` + ``sources`` + ``readings`` + ``label`` +
         ``note`` and ``remembered`` (log odds). A label or note beside a claim counts in full or, for those who do not
         heed it, not at all. In records before version 4, ``label`` is of both, where one stands beside the claim; else
@@ -313,7 +313,7 @@ def claims_of(run: Reads, agent: int) -> tuple[ClaimBelief, ...]:
 
 @dataclass(frozen=True, slots=True)
 class ClaimAttribution:
-    """What belief in one claim rests on, at the last showing of everybody who met it.
+    """What belief in one claim rests on, at the last exposure of everybody who met it.
 
     Attributes
     ----------
@@ -327,7 +327,7 @@ class ClaimAttribution:
     judged : float
         Mean log odds as recorded: the sum of the parts.
     believe_before, believe_last : float
-        Mean probability of being true that people give it before they met it, and at the last showing.
+        Mean probability of being true that people give it before they met it, and at the last exposure.
     stopped, began : tuple of int
         Persons who called it true before and no longer do, and the reverse; those whose belief changed most first.
     """
