@@ -50,52 +50,72 @@ FITTED, REPEATED = "fitted: experiments with labels,", "fitted: truth effect ove
 class Params(MemberParams):
     """Log odds and days. Intervals and sources of the fitted numbers are in ``docs/beliefs-and-people.md``."""
 
-    verdict: float = setting(3.0, "log odds of a verdict to somebody who heeds it", ge=0, basis=f"{FITTED} 2.5 to 3.4")
+    verdict: float = setting(
+        3.0,
+        "strength of a verdict, in log odds, for a person who heeds (believes) it",
+        ge=0,
+        basis=f"{FITTED} 2.5 to 3.4",
+    )
     note: float = setting(
-        3.0, "log odds of a community note to somebody who heeds it: that of a verdict; 0 to 3.4", ge=0, basis=ASSUMED
+        3.0,
+        "strength of a note, in log odds, for a person who heeds (believes) it; plausible: 0 to 3.4",
+        ge=0,
+        basis=ASSUMED,
     )
     heed_false: float = setting(
         0.33, "proportion of people who heed the verdict `false` or a note", ge=0, le=1, basis=f"{FITTED} 0.10 to 0.45"
     )
     heed_true: float = setting(
-        0.70, "proportion who heed the verdict `true`", ge=0, le=1, basis=f"{FITTED} 0.57 to 0.79"
+        0.70, "proportion of people who heed the verdict `true`", ge=0, le=1, basis=f"{FITTED} 0.57 to 0.79"
     )
     concord: float = setting(
-        0.37, "log odds of being true that a claim on one's own side has over one on the other",
+        0.37, "difference in log odds between belief in a claim on one's own side and on the other side",
         basis=f"{FITTED} 0.28 to 0.46",
     )  # fmt: skip
     credence: float = setting(
-        0.69, "credence from which a claim counts in full: that of ordinary true headlines", gt=0, le=1,
-        basis=f"{FITTED} control arms",
+        0.69, "belief in a claim (probability) above which it has its full effect on attitudes: that of true headlines",
+        gt=0, le=1, basis=f"{FITTED} control arms",
     )  # fmt: skip
     reliability: float = setting(
-        0.12, "weight of an argument by an ordinary source; a credibility of 0.5 is ordinary", ge=0, lt=1,
+        0.12, "weight of a strong argument by a person or a source of credibility 0.5; proportional to credibility",
+        ge=0, lt=1,
         basis="fitted: chats and debates, 0.03 to 0.43",
     )  # fmt: skip
-    cap: float = setting(0.95, "largest weight of an argument", gt=0, lt=1, basis=ASSUMED)
+    cap: float = setting(0.95, "maximum weight of an argument", gt=0, lt=1, basis=ASSUMED)
     overlap: float = setting(
-        0.5, "correlation of arguments of one side on a day: n count n/(1 + (n - 1) overlap); 0.2 to 1", ge=0, le=1,
+        0.5, "overlap of arguments of one side within a day: n count as n/(1 + (n - 1) overlap); plausible: 0.2 to 1",
+        ge=0, le=1,
         basis=ASSUMED,
     )  # fmt: skip
-    attention: float = setting(0.05, "proportion of exposures that are read; 0.02 to 0.1", ge=0, le=1, basis=ASSUMED)
+    attention: float = setting(
+        0.05, "proportion of exposures that are read; plausible: 0.02 to 0.1", ge=0, le=1, basis=ASSUMED
+    )
     new: float = setting(
-        0.2, "proportion of an argument that is new to its reader; 1 for a new topic, else 0.05 to 1", ge=0, le=1,
+        0.2, "proportion of an argument that is new to its reader; plausible: 0.05 to 1, and 1 for a new topic",
+        ge=0, le=1,
         basis=ASSUMED,
     )  # fmt: skip
     half_life: float = setting(
-        14.0, "half-life of what exposures moved, back to the own baseline; 3 to 60", gt=0, unit="days", basis=ASSUMED
+        14.0,
+        "half-life of a change of attitude, which returns to the person's baseline; plausible: 3 to 60",
+        gt=0,
+        unit="days",
+        basis=ASSUMED,
     )
     retract: float = setting(
-        0.5, "proportion of what a claim moved that is taken back when it is no longer believed; 0 to 1", ge=0, le=1,
+        0.5, "proportion of the attitude change by a claim that is reversed when it is disbelieved; plausible: 0 to 1",
+        ge=0, le=1,
         basis=ASSUMED,
     )  # fmt: skip
     familiar: float = setting(
         0.55,
-        "log odds that one full reading of a claim adds to its veracity, at once",
+        "log odds that one reading of a claim adds to belief in it, before it is forgotten",
         ge=0,
         basis=f"{REPEATED} 0.48 to 0.61",
     )
-    fast_share: float = setting(0.61, "part of a memory that fades fast", ge=0, le=1, basis=f"{REPEATED} 0.52 to 0.69")
+    fast_share: float = setting(
+        0.61, "proportion of a memory that fades fast", ge=0, le=1, basis=f"{REPEATED} 0.52 to 0.69"
+    )
     fast_days: float = setting(
         0.5, "time in which the fast part of a memory falls to 1/e", gt=0, unit="days", basis=ASSUMED
     )

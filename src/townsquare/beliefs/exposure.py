@@ -38,8 +38,10 @@ class Factors(MemberParams):
 class Params(Factors):
     """The constants of the page, and two additions that are off: ``anchor`` and ``own_pull``."""
 
-    resistance_floor: float = setting(0.3, "divisor at confidence 0", gt=0, basis=SIMSWARM)
-    resistance_slope: float = setting(0.7, "added to the divisor at confidence 1", ge=0, basis=SIMSWARM)
+    resistance_floor: float = setting(
+        0.3, "resistance at confidence 0; influence is divided by resistance", gt=0, basis=SIMSWARM
+    )
+    resistance_slope: float = setting(0.7, "resistance added per unit of confidence", ge=0, basis=SIMSWARM)
     pull: float = setting(
         0.1, "influence rate: share of the gap closed by an influence of 1", ge=0, le=1, grid=UPTAKE, basis=SIMSWARM
     )
@@ -59,7 +61,9 @@ class Params(Factors):
         grid=SHARES,
         basis=ASSUMED,
     )
-    own_pull: float = setting(0.0, "share of the gap to an own post closed by writing it", ge=0, le=1, basis=ASSUMED)
+    own_pull: float = setting(
+        0.0, "share of the gap to the stance of an own post that is closed by writing it", ge=0, le=1, basis=ASSUMED
+    )
 
 
 SETTINGS = tuple(Params.model_fields)

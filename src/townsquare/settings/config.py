@@ -35,7 +35,9 @@ __all__ = ["ASSUMED", "ActionName", "MemberParams", "Population", "Section", "Sh
 class Growth(Section):
     """Agents that join during the run."""
 
-    max_per_step: int = setting(0, "each step adds a uniform number from 0 to this", ge=0, unit="agents")
+    max_per_step: int = setting(
+        0, "maximum agents that join in a step; the number is drawn uniformly from 0 to this", ge=0, unit="agents"
+    )
 
 
 class Time(Section):
@@ -44,7 +46,7 @@ class Time(Section):
     step_minutes: int | None = setting(None, "length of a step; unset: a step has no length", ge=1, le=1440, unit="min")
     start_hour: float = setting(0.0, "hour of the day at which step 1 begins", ge=0, lt=24, unit="h")
     rhythm: Share = setting(
-        0.8, "amplitude of the daily rhythm, relative to the mean: rates vary by 1 + rhythm cos(2 pi (hour - peak)/24)"
+        0.8, "amplitude of the daily rhythm: rates are multiplied by 1 + rhythm cos(2 pi (hour - peak_hour)/24)"
     )
     peak_hour: float = setting(19.0, "hour of the day with the most sessions", ge=0, lt=24, unit="h")
     warm_up_hours: float = setting(
@@ -67,7 +69,7 @@ class Activation(Section):
 
     rate: Share = setting(1.0, "probability that an agent is online in a step, if `time.step_minutes` is unset")
     sessions_per_day: float = setting(
-        3.0, "mean sessions of an agent with activity 1, where `time.step_minutes` gives a step a length (assumed)",
+        3.0, "mean sessions of an agent with activity 1, with `time.step_minutes` (assumed)",
         gt=0, le=1000, unit="1/day",
     )  # fmt: skip
     batches: int = setting(1, "1: all agents act at once; n: n random groups act in turn", ge=1)
@@ -88,8 +90,10 @@ class Feed(Section):
     comments: int | None = setting(
         None, "maximum comments under a post; unset: 3, or 0 above 100,000 agents", ge=0, le=3
     )
-    show_labels: bool = setting(True, "show verdicts and notes, and offer notes for rating")
-    show_flags: bool = setting(False, "show language models the flags of a row (MOSAIC, appendix E)")
+    show_labels: bool = setting(True, "show verdicts and notes in feeds, and offer notes for rating")
+    show_flags: bool = setting(
+        False, "show the number of flags of a row to agents with a language model (MOSAIC, appendix E)"
+    )
     seen_cap: int = setting(2000, "maximum seen roots that an agent remembers; the oldest are forgotten first", ge=1)
     repeat: bool = setting(True, "a root may be shown again; false: each agent is shown a root once")
     window_hours: float | None = setting(
@@ -98,15 +102,20 @@ class Feed(Section):
     outside: Literal["pool", "walks"] = setting(
         "pool", "rows from other accounts: a pool for everybody, or walks to accounts that followed accounts follow"
     )
-    walks: int = setting(100, "with `outside: walks`: walks of two steps for each feed", ge=1, le=10_000)
+    walks: int = setting(
+        100,
+        "with `outside: walks`: number of walks for each feed, each to an account that a followed account follows",
+        ge=1,
+        le=10_000,
+    )
     depth_mean: float | None = setting(
-        None, "mean rows that an agent examines in a session, a geometric draw; unset: `followed` and `others`", ge=1
+        None, "mean rows that an agent examines in a session, a geometric draw; unset: all rows of the feed", ge=1
     )
     outside_share: Share = setting(0.3, "with `depth_mean`: probability that a row is from another account (assumed)")
     error: float = setting(
         0.0, "scale of a logistic error added to the score of each reader and root, constant during a run", ge=0
     )
-    downrank: float = setting(0.0, "reduction of the score of a root with the verdict `false`", ge=0)
+    downrank: float = setting(0.0, "the score of a root with the verdict `false` is lower by this", ge=0)
 
     @property
     def is_for_each_reader(self) -> bool:
@@ -137,7 +146,7 @@ class LabelWeight(Section):
     false: Share = setting(
         0.25, "weight with the verdict `false`; `log_odds` and `credence` only distinguish 0 (no effect) from above 0"
     )
-    noted: Share = setting(0.5, "weight with a community note; `log_odds`: likewise")
+    noted: Share = setting(0.5, "weight with a community note; `log_odds` and `credence`: likewise")
 
 
 class Answers(Section):
@@ -147,7 +156,8 @@ class Answers(Section):
         0.20, "sd of an answer around the stance, on the scale from -1 to 1 (fitted to panels: 0.10 to 0.27)", ge=0
     )
     repeat: Share = setting(
-        0.30, "probability of the last answer again, where the stance moved by less than 0.05 (fitted: 0.15 to 0.5)"
+        0.30,
+        "probability of the same answer as last time, if the stance changed by less than 0.05 (fitted: 0.15 to 0.5)",
     )
 
 
@@ -172,7 +182,12 @@ class Evidence(Section):
     """Argument records: claims extracted from posts, used by some belief rules."""
 
     extractor: str = setting("given", "member of the family `extractor`: extracts claims from posts")
-    theta: float | None = setting(None, "minimum cosine of near-duplicates; unset: the embedder's default", gt=0, le=1)
+    theta: float | None = setting(
+        None,
+        "minimum cosine similarity of two claims that count as near-duplicates; unset: the embedder's default",
+        gt=0,
+        le=1,
+    )
     theta_self: float | None = setting(
         None, "the same for an agent's own claims; unset: the embedder's default", gt=0, le=1
     )
@@ -231,16 +246,23 @@ class SourceClass(Section):
 
     count: int | None = setting(None, "number of sources; unset: those of the scenario", ge=0, le=10_000)
     posts_per_day: float = setting(
-        0.0, "posts of each source; 0 in both classes: the scenario's posts enter by `injection`",
+        0.0, "posts of each source; 0 in both classes: the scenario's posts enter as `injection` says",
         ge=0, le=1000, unit="1/day",
     )  # fmt: skip
     topical: Share = setting(1.0, "share of posts about a proposition; the others are everyday news")
     false_share: Share = setting(0.0, "share of false posts among those about a proposition")
     followed: float = setting(0.0, "sources of the class that a person follows on average", ge=0, unit="sources")
     taste_sd: float = setting(
-        0.0, "dependence of follows on taste: the rate is lognormal in the person's taste, with this sd of logs", ge=0
+        0.0,
+        "dependence of follows on taste: rates increase with taste and are lognormal, with this sd of logs",
+        ge=0,
     )
-    side: float = setting(0.0, "dependence of follows on stance: the rate is multiplied by exp(side x stance)", ge=0)
+    side: float = setting(
+        0.0,
+        "dependence of follows on the stance S on the first proposition: the rate is multiplied by exp(side S) for "
+        "sources in favor, exp(-side S) for sources against",
+        ge=0,
+    )
     tail: float = setting(1.0, "the k-th largest source has an audience of 1/k^tail of the largest", ge=0)
 
 
@@ -251,7 +273,7 @@ class Sources(Section):
     reliable: SourceClass = Field(default_factory=SourceClass)
     low_credibility: SourceClass = Field(default_factory=SourceClass)
     rumors_per_day: float = setting(
-        0.0, "false posts of the scenario that 1,000 people publish (assumed)", ge=0, le=1e6
+        0.0, "false posts of the scenario that 1,000 people publish per day (assumed)", ge=0, le=1e6, unit="1/day"
     )
 
     @property
@@ -371,8 +393,8 @@ class Config(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
 
     scenario: str = setting("health-rumor", "bundled name, or path of a scenario folder, YAML, JSONL or CSV")
-    seed: int = setting(1, "random seed of all draws", ge=0, le=2**63 - 1)
-    agents: int = setting(300, "number of people at the start", ge=1, le=200_000_000)
+    seed: int = setting(1, "seed of all random draws", ge=0, le=2**63 - 1)
+    agents: int = setting(300, "number of people at the start, without sources", ge=1, le=200_000_000)
     steps: int = setting(20, "number of steps; step 0 is the initial state", ge=1, le=1_000_000)
     population: Population = Field(default_factory=Population)
     graph: Graph = Field(default_factory=Graph)

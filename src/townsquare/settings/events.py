@@ -48,10 +48,10 @@ class Message(Section):
 
     text: str = setting(..., "text of the message", min_length=1, max_length=10_000)
     source: str = setting(..., "sender: one of the scenario's sources")
-    stance: dict[str, Stance] = setting(dict, "stance by proposition; none: no stance")
-    audience: Audience = setting(Audience, "`all`, `{treatment: NAME}` or `{share: 0.3}`")
+    stance: dict[str, Stance] = setting(dict, "stance of the message by proposition; propositions left out: no stance")
+    audience: Audience = setting(Audience, "`all`, `{treatment: NAME}`, `{share: 0.3}`, or both keys: agents in both")
     repeat: int = setting(1, "number of steps in which it is shown", ge=1, unit="steps")
-    plausibility: Share = setting(0.5, "plausibility to a lay reader")
+    plausibility: Share = setting(0.5, "plausibility of the text to a lay reader")
 
 
 def _or_at(schema: dict[str, Any]) -> None:
@@ -64,7 +64,12 @@ class Event(Section):
 
     model_config = ConfigDict(json_schema_extra=_or_at)
 
-    step: int = setting(..., "step of the event, before its feeds are built", ge=1, unit="step")
+    step: int = setting(
+        ...,
+        "step of the event, which comes before the feeds of the step; required, unless `at` is set",
+        ge=1,
+        unit="step",
+    )
     at: str | None = setting(
         None, "instead of `step`: time since the start of the run, such as 2 d 6 h, with `time.step_minutes`",
         exclude=True,
@@ -72,7 +77,7 @@ class Event(Section):
     set: dict[str, Any] | None = setting(
         None, "settings from this step on, for example {moderation.strategy: community}"
     )
-    inject: Inject | None = setting(None, "many posts injected at once")
+    inject: Inject | None = setting(None, "posts of the scenario that are injected at once")
     message: Message | None = setting(None, "a message to an audience")
 
     @model_validator(mode="after")
@@ -85,9 +90,11 @@ class Event(Section):
 class Effects(Section):
     """Effects of a treatment on its assigned agents."""
 
-    labels: Literal["shown", "hidden"] | None = setting(None, "verdicts and notes, instead of `feed.show_labels`")
+    labels: Literal["shown", "hidden"] | None = setting(
+        None, "whether verdicts and notes are shown; unset: as `feed.show_labels`"
+    )
     friction: Friction = setting(dict, "as `actions.friction`; the larger of both applies")
-    others: int | None = setting(None, "rows from other accounts, instead of `feed.others`", ge=0, le=1000)
+    others: int | None = setting(None, "maximum rows from other accounts; unset: as `feed.others`", ge=0, le=1000)
 
 
 _NAME = "a name of 1 to 64 letters, digits, _ and -, which does not begin with -"
@@ -99,7 +106,7 @@ class Treatment(Section):
     name: str = setting(..., "name for events and analyses", pattern=r"^\w[\w-]{0,63}$", allowed=_NAME)
     share: Share = setting(0.5, "probability of assignment")
     among: dict[str, tuple[str, ...]] = setting(
-        dict, "trait label -> answers: only these agents take part; several traits: all must hold"
+        dict, "trait label -> answers: only agents with one of these answers take part; with several traits, on each"
     )
     start: int = setting(1, "first step with the effects", ge=1, unit="step")
     effects: Effects = Field(default_factory=Effects)

@@ -53,6 +53,9 @@ def _rows(schema: Schema, path: str, piece: Schema, *, members: bool) -> Iterato
         below = below or _of_option(schema, whole)
         if isinstance(whole.get("items"), Mapping):
             below, path = follow(schema, whole["items"]).get("properties", {}), f"{path}[]"
+        if isinstance(whole.get("additionalProperties"), Mapping):
+            inside_each = follow(schema, whole["additionalProperties"]).get("properties", {})
+            below, path = (inside_each, f"{path}.NAME") if inside_each else (below, path)
         for name, inner in below.items():
             inside = {**inner, "members": variant.get("members", [])}
             if name in made:

@@ -14,12 +14,12 @@ Factor = Annotated[float, Field(ge=0.0, le=100.0)]
 class StanceStart(Section):
     """Initial stances for one proposition."""
 
-    kind: Literal["normal", "uniform", "camps", "constant"] = "normal"
-    mean: float = setting(0.0, "mean of the distribution, or the constant", ge=-1, le=1)
+    kind: Literal["normal", "uniform", "camps", "constant"] = setting("normal", "distribution of initial stances")
+    mean: float = setting(0.0, "mean of the distribution, or the constant; unused by `uniform`", ge=-1, le=1)
     sd: float = setting(0.45, "standard deviation (of each camp for `camps`); stances are clipped to [-1, 1]", ge=0)
     distance: float = setting(0.5, "camps only: distance of each camp from the mean", ge=0, le=1)
     pro_share: Share = setting(0.5, "camps only: share of agents in the camp in favor")
-    by_trait: dict[str, dict[str, float]] = setting(dict, "trait label -> answer -> shift added before clipping")
+    by_trait: dict[str, dict[str, float]] = setting(dict, "trait label -> answer -> number added before clipping")
 
 
 class Population(Section):
@@ -27,7 +27,7 @@ class Population(Section):
 
     file: str | None = setting(None, "JSONL of personas, instead of sampling the question bank", file="scenario")
     mapping: str | None = setting(None, "YAML of the columns of a survey; `file` is the answers", file="scenario")
-    resample: bool = setting(False, "draw agents from `file` with replacement, by weight; `margins` do so too")
+    resample: bool = setting(False, "draw agents from `file` with replacement, by weight; with `margins`, always")
     bank: Literal["mosaic", "parliamentary"] = setting("mosaic", "bundled question bank: questions, answers, shares")
     bank_file: str | None = setting(None, "YAML of a question bank of your own, in place of `bank`", file="scenario")
     missing: Literal["keep", "impute"] = setting(
@@ -36,17 +36,24 @@ class Population(Section):
     margins: dict[str, dict[str, float]] = setting(dict, "target shares: trait label -> answer -> share of people")
     stance: dict[str, StanceStart] = setting(dict, "initial stances by proposition name; `default` for the others")
     confidence_mean: Share = setting(0.5, "mean initial confidence; 0.5 in SimSwarm")
-    confidence_sd: float = setting(0.0, "standard deviation of initial confidence; clipped to [0, 1]", ge=0)
-    activity_shape: float = setting(0.69, "shape of the Gamma distribution of activity; small = heavy tail", gt=0)
+    confidence_sd: float = setting(0.0, "standard deviation of initial confidence, which is clipped to [0, 1]", ge=0)
+    activity_shape: float = setting(
+        0.69, "shape of the Gamma distribution of activity; smaller values give a heavier tail", gt=0
+    )
     silent_share: float = setting(0.22, "share of lurkers: agents that read and never act", ge=0, lt=1)
     activity_sd: float | None = setting(
         None, "standard deviation of log activity: a lognormal distribution in place of the Gamma and the lurkers", ge=0
     )
     taste: bool = setting(
-        False, "people have a taste for low-credibility sources, standard normal, recorded in `agents` (assumed)"
+        False,
+        "each person has a taste for low-credibility sources, drawn from a standard normal distribution (assumed)",
     )
     taste_activity: float = setting(
         0.35, "correlation of taste and log activity, with `taste` and `activity_sd` (assumed)", ge=-1, le=1
     )
-    activity_by_trait: dict[str, dict[str, Factor]] = setting(dict, "trait label -> answer -> factor of activity")
-    taste_by_trait: dict[str, dict[str, float]] = setting(dict, "with `taste`: trait label -> answer -> shift of taste")
+    activity_by_trait: dict[str, dict[str, Factor]] = setting(
+        dict, "trait label -> answer -> factor by which activity is multiplied"
+    )
+    taste_by_trait: dict[str, dict[str, float]] = setting(
+        dict, "with `taste`: trait label -> answer -> number added to taste"
+    )

@@ -111,8 +111,8 @@ def test_words_follow_in_settings_prompts_memories_views_and_pages(found: dict[s
     assert any("kept posts for later (" in text for text in found["memories"] if text.startswith("Lately I "))
     assert (found["viewer"]["on"], found["viewer"]["root"]) == ("post", found["viewer"]["target"])
     for line in (
-        "| `policy.bookmark` | a mapping |  | statistical | assumed; rate 0.02 |",
-        "| `policy.bookmark` | a number of at least 0 and below 1 | `0.02` | blind | probability of a bookmark |",
+        "| statistical | coefficients of a bookmark (assumed; mean probability 0.02) |",
+        "| `0.02` | blind | probability, per shown row at activity 1, of a bookmark |",
     ):
         assert line in found["settings"]
     for words in ("13 bookmark", "`bookmark_post`", "| `bookmark` | 13 | post | yes |"):

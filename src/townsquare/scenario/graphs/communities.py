@@ -32,27 +32,34 @@ LEAST_WANTED, MOST_SHARE = 2, 8  # an agent seeks at least two accounts, and at 
 class CommunityParams(MemberParams):
     """Settings of ``communities``."""
 
-    size: int = setting(120, "mean size of a community; there are at least two", ge=2, le=10_000_000)
+    size: int = setting(
+        120, "mean number of people in a community; there are at least two communities", ge=2, le=10_000_000
+    )
     inside: float = setting(0.65, "share of follows sought in one's own community", ge=0, le=1)
-    closure: float = setting(0.2, "share of follows sought among followees of followees", ge=0, le=1)
+    closure: float = setting(0.2, "share of follows sought among accounts that followed accounts follow", ge=0, le=1)
     homophily: float = setting(
-        0.8, "a candidate at distance d in stance is kept with the factor exp(-homophily d)", ge=0, le=100
+        0.8, "the probability of a follow at distance d in stance is multiplied by exp(-homophily d)", ge=0, le=100
     )
     taste_homophily: float = setting(
-        1.2, "a candidate at distance d in taste is kept with the factor exp(-taste_homophily d)", ge=0, le=100
+        1.2, "the probability of a follow at distance d in taste is multiplied by exp(-taste_homophily d)", ge=0, le=100
     )
     follow_back: float = setting(0.12, "probability that the followed account follows back", ge=0, le=1)
-    mean_followed: float = setting(16.0, "accounts that an agent seeks to follow on average; at least two", ge=0)
+    mean_followed: float = setting(
+        16.0, "accounts that an agent seeks to follow on average; each agent seeks at least two", ge=0
+    )
     followed_sd: float = setting(0.9, "standard deviation of the log of the number of accounts sought", ge=0, le=5)
     popularity_sd: float = setting(1.9, "standard deviation of log popularity", ge=0, le=5)
     sorting: float = setting(
-        0.5, "variance share of the order of people explained by stance (or taste); the rest is random",
+        0.5, "how alike the people of a community are: people are ordered and divided; this share of the variance of "
+        "their order comes from stance and taste, the rest is random",
         ge=0, le=1,
     )  # fmt: skip
     proposition: str | None = setting(None, "proposition whose stance counts; unset: the first")
-    by: str | None = setting(None, "trait by which people follow similar people, with `by_homophily`")
-    by_homophily: float = setting(1.0, "with `by`: another answer is kept with the factor exp(-by_homophily) (assumed)",
-                                  ge=0, le=100)  # fmt: skip
+    by: str | None = setting(None, "trait: people prefer to follow people with the same answer, see `by_homophily`")
+    by_homophily: float = setting(
+        1.0, "with `by`: the probability of a follow between different answers is multiplied by exp(-by_homophily) "
+        "(assumed)", ge=0, le=100,
+    )  # fmt: skip
 
 
 def _standard(values: Float) -> Float:

@@ -22,7 +22,7 @@ from townsquare.simulation.views import ProposedActions, Views
 
 def _chance(kind: ActionKind) -> tuple[type[Any], Any]:
     spec = SPECS[kind]
-    return float, setting(spec.chance, f"probability of {spec.called}", ge=0, lt=1)
+    return float, setting(spec.chance, f"probability, per shown row at activity 1, of {spec.called}", ge=0, lt=1)
 
 
 if TYPE_CHECKING:
@@ -37,7 +37,7 @@ else:
 class Params(ByKind):
     """Chances a shown row at activity 1; they scale with activity as in `statistical`."""
 
-    posts_per_step: float = setting(0.05, "posts per step at activity 1", ge=0)
+    posts_per_step: float = setting(0.05, "mean own posts per step at activity 1", ge=0)
 
 
 def decide(views: Views, draws: StageDraws, params: Params) -> ProposedActions:

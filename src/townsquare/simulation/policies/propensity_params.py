@@ -15,26 +15,28 @@ class Params(MemberParams):
     """Settings of the policy `propensity`: what people do with rows that they examine, fitted to feeds."""
 
     rate: float = setting(
-        0.009, "mean propensity to share a new post (tuned: 0.3 to 1 shares for each 100 views)", ge=0, le=1
+        0.009, "mean probability that a new post is shared when seen (tuned: 0.3 to 1 shares per 100 views)", ge=0, le=1
     )
     person_sd: float = setting(
-        2.0, "sd of the log of a person's lasting propensity to share, mean 1 (tuned: concentration of shares)", ge=0
+        2.0,
+        "sd of the log of a person's lasting propensity to share, mean 1 (tuned to the concentration of shares)",
+        ge=0,
     )
     person_posts: float = setting(
         0.6, "correlation of the logs of the propensities to share and to post (assumed)", ge=0, le=1
     )
     appeal_sd: float = setting(
-        1.8, "sd of the log of a post's lasting appeal, mean 1 (tuned: sizes of cascades, posts never shared)", ge=0
+        1.8, "sd of the log of a post's lasting appeal, mean 1 (tuned to sizes of cascades, posts never shared)", ge=0
     )
-    age_hours: float = setting(3.0, "age at which a post begins to lose its shares", gt=0, unit="h")
-    age_power: float = setting(
-        1.1, "power of 1 + age/age_hours by which shares are lost (tuned: half of shares within 5.3 to 5.5 h)", ge=0
+    age_hours: float = setting(
+        3.0, "age in (1 + age/age_hours)^-age_power, the factor by which propensities to share fall", gt=0, unit="h"
     )
-    ceiling: float = setting(0.2, "largest chance of a share (assumed)", gt=0, le=1)
+    age_power: float = setting(1.1, "power in that factor (tuned: half of all shares within 5.3 to 5.5 h)", ge=0)
+    ceiling: float = setting(0.2, "maximum probability of a share (assumed)", gt=0, le=1)
     asked: float = setting(
         220.0,
-        "odds of a share by people who are asked about each post, as in a survey, for each unit of propensity; "
-        "the ceiling is then 1 (tuned: a tenth of people make 36 % of the shares of falsehoods in surveys)",
+        "factor on propensities to share if people are asked about each post, as in a survey; propensities are then "
+        "odds without a ceiling (tuned: in surveys, a tenth of people make 36% of the shares of false posts)",
         gt=0,
     )
     asked_appeal_sd: float = setting(
@@ -45,57 +47,63 @@ class Params(MemberParams):
     )
     plausibility: float = setting(
         1.35,
-        "per unit of plausibility, without belief (tuned: false posts 0.64 times as often as true ones when people are "
-        "asked)",
+        "log propensity per unit of plausibility of the post, with `label_route: direct` (tuned: when people are "
+        "asked, they share false posts 0.64 times as often as true ones)",
     )
     concordance: float = setting(
         2.5,
-        "per unit of 1 - |S - s|/2 (tuned: +0.37 to +1.13 log odds for concordant posts in four surveys)",
+        "log propensity per unit of 1 - |S - s|/2; S: own stance, s: stance of the post (tuned: in four surveys, posts "
+        "that agree with the reader have log odds higher by 0.37 to 1.13)",
     )
     taste: float = setting(
-        1.2, "per unit of a reader's taste, on posts whose author is a source of credibility below 0.5 (tuned)", ge=0
+        1.2, "log propensity per unit of a reader's taste, for posts by a source of credibility below 0.5 (tuned)", ge=0
     )
     label_route: Literal["belief", "direct", "none"] = setting(
         "belief",
-        "how labels and notes change what people do with a claim: through how far the reader believes it, where the "
-        "belief rule holds that (else `direct`); by `label_share` and `note_share`; or not at all",
+        "effect of labels and notes on sharing and reactions: `belief`, through the reader's belief in the claim, if "
+        "the belief rule has one (else `direct`); `direct`, by `label_share` and `note_share`; `none`, no effect",
     )
     belief: float = setting(
-        0.67, "power of a reader's belief in a claim, in [0, 1], in the propensity to share it (fitted: labels on "
-        "false claims take 24.7 % of shares where they take 27.6 % of believers, 21 experiments)", ge=0,
+        0.67, "the propensity to share a claim is proportional to the reader's belief in it, in [0, 1], to this power "
+        "(fitted: labels on false claims reduce shares by 24.7% and believers by 27.6%, 21 experiments)", ge=0,
     )  # fmt: skip
     note_rest: float = setting(
-        0.75, "factor on sharing where a community note is shown, besides what it does to belief (fitted: reposts "
-        "-45.7 % after a note, of which belief makes -27 %)", ge=0,
+        0.75, "factor on sharing if a community note is shown, in addition to its effect through belief (fitted: "
+        "reposts change by -45.7% after a note, -27% of it through belief)", ge=0,
     )  # fmt: skip
     label_share: float = setting(
-        0.753, "factor on sharing where a verdict `false` is shown, without belief (measured: -24.7 %, 21 experiments)",
-        ge=0,
+        0.753, "factor on sharing if a verdict `false` is shown, with `label_route: direct` (measured: -24.7%, "
+        "21 experiments)", ge=0,
     )  # fmt: skip
     note_share: float = setting(
-        0.54, "factor on sharing where a community note is shown, without belief (measured: reposts -45.7 %)", ge=0
+        0.54,
+        "factor on sharing if a community note is shown, with `label_route: direct` (measured: reposts -45.7%)",
+        ge=0,
     )
-    likes_per_share: float = setting(6.0, "likes for each share of a person with propensity 1 (assumed)", ge=0)
-    comments_per_share: float = setting(0.1, "comments for each share (assumed)", ge=0)
-    flags: float = setting(0.02, "chance of a flag on a post of plausibility 0 (assumed)", ge=0, le=1)
-    notes: float = setting(0.01, "chance of writing a note on a post of plausibility 0 (assumed)", ge=0, le=1)
+    likes_per_share: float = setting(6.0, "likes per share of a person with propensity 1 (assumed)", ge=0)
+    comments_per_share: float = setting(0.1, "comments per share (assumed)", ge=0)
+    flags: float = setting(0.02, "probability of a flag on a post of plausibility 0 (assumed)", ge=0, le=1)
+    notes: float = setting(0.01, "probability of writing a note on a post of plausibility 0 (assumed)", ge=0, le=1)
     doubted: float = setting(0.5, "plausibility at and above which nobody flags a post (assumed)", gt=0, le=1)
     notes_doubted: float = setting(
         0.5, "plausibility at and above which nobody writes a note on a post (assumed)", gt=0, le=1
     )
     notes_bias: float = setting(
         0.0,
-        "what disagreement takes from plausibility where people decide on a note, per unit of |S - s| above 1",
+        "when readers decide whether to write a note, plausibility is lower by this per unit of |S - s| above 1; "
+        "S: own stance, s: stance of the post",
         ge=0,
     )
-    ratings: float = setting(0.1, "chance of rating a note that is offered (assumed, as in `statistical`)", ge=0, le=1)
+    ratings: float = setting(
+        0.1, "probability of rating a note that is offered (assumed, as in `statistical`)", ge=0, le=1
+    )
     posts_per_session: float = setting(0.3, "mean number of own posts in a session (tuned: activity)", ge=0, le=4)
     posts_sd: float = setting(
-        2.3, "sd of the log of a person's lasting propensity to post (tuned: a tenth writes most)", ge=0
+        2.3, "sd of the log of a person's lasting propensity to post (tuned: a tenth of people write most posts)", ge=0
     )
     most_posts: int = setting(
         5,
-        "most own posts in a session; the mean holds up to 0.9 times this limit (assumed)",
+        "maximum own posts in a session; `posts_per_session` has an effect up to 0.9 times this (assumed)",
         ge=1,
         le=100,
     )
@@ -104,36 +112,44 @@ class Params(MemberParams):
         ge=0, le=1,
     )  # fmt: skip
     side: float = setting(
-        1.0, "dependence of an argument's side on the stance S: for with probability (1 + side S)/2 (assumed)",
+        1.0, "dependence of an argument's side on the stance S: in favor with probability (1 + side S)/2 (assumed)",
         ge=0, le=1,
     )  # fmt: skip
-    text_width: float = setting(0.3, "scale of |stance of the argument - own stance| in its choice (assumed)", gt=0)
+    text_width: float = setting(
+        0.3,
+        "distance between stances of argument and author at which the weight of an argument falls to 1/e (assumed)",
+        gt=0,
+    )
     hedges: float = setting(0.6, "share of written arguments that open with a hedge (assumed)", ge=0, le=1)
     tails: float = setting(0.5, "share of written arguments that end with a source or anecdote (assumed)", ge=0, le=1)
     helpful_distance: float = setting(
-        1.5, "rating a note helpful: log odds per unit of |S - s| - 1 of the post (assumed, as in `statistical`)"
+        1.5, "log odds of rating a note helpful per unit of |S - s| - 1; S: own stance, s: stance of the post (assumed)"
     )
     helpful_doubt: float = setting(
-        4.0, "rating a note helpful: log odds per unit of 0.5 - plausibility (assumed, as in `statistical`)"
+        4.0, "log odds of rating a note helpful per unit of 0.5 - plausibility of the post (assumed)"
     )
     helpful_band: float = setting(
-        0.0, "rating a note somewhat helpful: half width in log odds (assumed, as in `statistical`)", ge=0
+        0.0,
+        "a note is rated somewhat helpful within this distance, in log odds, of the threshold of helpful (assumed)",
+        ge=0,
     )
-    helpful_base: float = setting(0.0, "rating a note of a contributor helpful: log odds (assumed)")
+    helpful_base: float = setting(
+        0.0, "log odds of rating a note of a contributor helpful, with all other terms at 0 (assumed)"
+    )
     helpful_quality: float = setting(
-        1.0, "rating a note of a contributor helpful: log odds per standard deviation of its quality (assumed)"
+        1.0, "log odds of rating a note of a contributor helpful per standard deviation of its quality (assumed)"
     )
     helpful_source: float = setting(
-        2.0, "rating a note of a contributor helpful: log odds if it cites a source against the post (assumed)"
+        2.0, "log odds added if the note of a contributor cites a source against the post (assumed)"
     )
     helpful_evidence: float = setting(
         3.0,
-        "log odds that the source of a note takes from the plausibility of its post for who rates the note (assumed: "
+        "a source cited in a note lowers the plausibility of the post for raters by this, in log odds (assumed, as "
         "`beliefs.note`)",
         ge=0,
     )
     helpful_lenient: float = setting(
         0.5,
-        "sd of the log odds by which a lasting leniency of raters differs, for notes of contributors (assumed)",
+        "sd of lasting differences in leniency between raters, in log odds, for notes of contributors (assumed)",
         ge=0,
     )

@@ -25,19 +25,21 @@ class KindParams(MemberParams):
     where it is smaller and as 20 where it is larger.
     """
 
-    base: float = setting(..., "log odds with all other terms at 0, for activity 1")
-    distance: float = setting(0.0, "per unit of |own stance - stance of the post|")
-    engagement: float = setting(0.0, "per unit of ln(1 + likes shown)")
-    followed: float = setting(0.0, "the author of the row is followed")
-    verdict_false: float = setting(0.0, "a verdict `false` is shown")
-    verdict_true: float = setting(0.0, "a verdict `true` is shown")
-    verdict_unverified: float = setting(0.0, "a verdict `unverified` is shown")
-    unlabeled: float = setting(0.0, "no label is shown, but another row of the feed has one (implied truth)")
-    noted: float = setting(0.0, "a community note is shown")
-    plausibility: float = setting(0.0, "per unit of plausibility")
-    appeal: float = setting(0.0, "per unit of the appeal of the wording, see `policy.appeal`")
-    repeated: float = setting(0.0, "the post was shown to the agent before")
-    taste: float = setting(0.0, "scale of the permanent differences between agents in log odds of this kind", ge=0)
+    base: float = setting(..., "log odds of the action on a shown row at activity 1, with all other terms at 0")
+    distance: float = setting(0.0, "log odds per unit of |own stance - stance of the post|")
+    engagement: float = setting(0.0, "log odds per unit of ln(1 + likes shown)")
+    followed: float = setting(0.0, "log odds added if the author of the row is followed")
+    verdict_false: float = setting(0.0, "log odds added if a verdict `false` is shown")
+    verdict_true: float = setting(0.0, "log odds added if a verdict `true` is shown")
+    verdict_unverified: float = setting(0.0, "log odds added if a verdict `unverified` is shown")
+    unlabeled: float = setting(
+        0.0, "log odds added if no label is shown, but another row of the feed has one (implied truth)"
+    )
+    noted: float = setting(0.0, "log odds added if a community note is shown")
+    plausibility: float = setting(0.0, "log odds per unit of plausibility of the post")
+    appeal: float = setting(0.0, "log odds per unit of the appeal of the wording, see `policy.appeal`")
+    repeated: float = setting(0.0, "log odds added if the post was shown to the agent before")
+    taste: float = setting(0.0, "scale of lasting differences between agents in log odds (logistic distribution)", ge=0)
 
 
 class Appeal(MemberParams):
@@ -45,10 +47,10 @@ class Appeal(MemberParams):
     `simulation/policies/text_features.py`.
     """
 
-    people: float = setting(0.0, "per unit of ln(1 + number of words for people)")
-    address: float = setting(0.0, "per unit of ln(1 + words such as you and we)")
-    names: float = setting(0.0, "per unit of the share of capitalized words")
-    numbers: float = setting(0.0, "per unit of ln(1 + numbers)")
+    people: float = setting(0.0, "appeal per unit of ln(1 + number of words for people)")
+    address: float = setting(0.0, "appeal per unit of ln(1 + number of words such as you and we)")
+    names: float = setting(0.0, "appeal per unit of the share of capitalized words")
+    numbers: float = setting(0.0, "appeal per unit of ln(1 + count of numbers)")
 
 
 def by_kind(fields: Mapping[ActionKind, tuple[type[Any], Any]]) -> type[MemberParams]:
@@ -59,7 +61,9 @@ def by_kind(fields: Mapping[ActionKind, tuple[type[Any], Any]]) -> type[MemberPa
 
 def _coefficients(kind: ActionKind) -> tuple[type[Any], Any]:
     spec = SPECS[kind]
-    return KindParams, setting(lambda: KindParams(**spec.coefficients), spec.source)
+    return KindParams, setting(
+        lambda: KindParams(**spec.coefficients), f"coefficients of {spec.called} ({spec.source})"
+    )
 
 
 if TYPE_CHECKING:
@@ -76,24 +80,32 @@ class Params(ByKind):
 
     attention: float = setting(
         -1.0,
-        "per unit of ln(posts shown / 15), from 10 to 20 posts; -1: a longer feed gives no additional actions (fitted)",
+        "log odds per unit of ln(posts shown / 15), from 10 to 20 posts; -1: a longer feed gives no additional actions "
+        "(fitted)",
         ge=-1,
         le=0,
     )
     appeal: Appeal = setting(
         lambda: Appeal(people=0.36, address=0.13, names=-1.01, numbers=-0.17), "appeal of the words of a post (fitted)"
     )
-    posts_per_step: float = setting(0.05, "posts per step at activity 1 (assumed)", ge=0)
+    posts_per_step: float = setting(0.05, "mean own posts per step at activity 1 (assumed)", ge=0)
     side: float = setting(
-        1.0, "dependence of an argument's side on the stance S: for with probability (1 + side S)/2", ge=0, le=1
+        1.0,
+        "dependence of an argument's side on the stance S: it is in favor with probability (1 + side S)/2",
+        ge=0,
+        le=1,
     )
-    text_width: float = setting(0.3, "scale of |stance of the argument - own stance| in its choice", gt=0)
+    text_width: float = setting(
+        0.3, "distance between stances of argument and author at which the weight of an argument falls to 1/e", gt=0
+    )
     helpful_distance: float = setting(
-        1.5, "rating a note helpful: log odds per unit of |S - s| - 1 of the post (assumed)"
+        1.5, "log odds of rating a note helpful per unit of |S - s| - 1; S: own stance, s: stance of the post (assumed)"
     )
     helpful_doubt: float = setting(
-        4.0, "rating a note helpful: log odds per unit of 0.5 - plausibility of the post (assumed)"
+        4.0, "log odds of rating a note helpful per unit of 0.5 - plausibility of the post (assumed)"
     )
     helpful_band: float = setting(
-        0.0, "rating a note somewhat helpful: half width in log odds around the threshold of helpful (assumed)", ge=0
+        0.0,
+        "a note is rated somewhat helpful within this distance, in log odds, of the threshold of helpful (assumed)",
+        ge=0,
     )

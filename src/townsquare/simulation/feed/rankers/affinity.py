@@ -30,11 +30,11 @@ class Params(MemberParams):
     )
     taste: float = setting(
         3.5,
-        "decrease per unit of taste below `taste_from`, for rows from others whose root comes from a source of "
-        "credibility below 0.5 (tuned: who is exposed to such sources)",
+        "decrease of the score per unit of taste below `taste_from`, for rows from other accounts whose root is by a "
+        "source of credibility below 0.5 (tuned to the published concentration of exposure to such sources)",
         ge=0,
     )
-    taste_from: float = setting(2.5, "taste from which such rows are shown like any other (tuned)")
+    taste_from: float = setting(2.5, "taste at and above which such rows have no decrease (tuned)")
 
 
 def score(view: RankingView, readers: Int32, candidates: ReaderCandidates, params: Params) -> Float:
