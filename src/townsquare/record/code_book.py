@@ -9,8 +9,8 @@ import polars as pl
 from townsquare.core import schema
 
 FILE = "code-book.csv"
-TYPES = {"?": "truth value", "str": "text", "i": "whole number", "u": "whole number", "f": "real number"}
-_MISSING = re.compile(r"(?:-1|NaN)(?: for| if| where|:| no) [^;]+")
+TYPES = {"?": "true or false", "str": "text", "i": "whole number", "u": "whole number", "f": "real number"}
+_MISSING = re.compile(r"(?:-1|NaN|null)(?: for| if| where| without|:| no) [^;]+")
 
 
 def code_book(tables: tuple[str, ...] = tuple(schema.TABLES)) -> pl.DataFrame:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 from pathlib import Path
 
 import pytest
@@ -38,6 +39,15 @@ def test_the_code_book_says_which_value_stands_for_none() -> None:
         assert not any(missing(column) for column in schema.TABLES[name].recorded), name
     [rating] = [column for column in schema.TABLES["note_ratings"].recorded if column.name == "rating"]
     assert missing(rating) == "empty in records before version 3"
+    [quality] = [column for column in schema.TABLES["notes"].recorded if column.name == "quality"]
+    assert missing(quality) == "null for notes not by contributors; empty in records before version 3"
+
+
+def test_a_comma_cuts_no_meaning_short() -> None:
+    for path in (ROOT / "src" / "townsquare").rglob("*.csv"):
+        head, *rows = csv.reader(path.read_text(encoding="utf-8").splitlines())
+        wrong = [row for row in rows if len(row) != len(head)]
+        assert not wrong, path
 
 
 def test_a_page_without_its_marks() -> None:
