@@ -23,9 +23,9 @@ from __future__ import annotations
 
 import hashlib
 import os
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
-from functools import partial
+from functools import cache, partial
 from itertools import chain
 from typing import Any, NamedTuple
 
@@ -112,7 +112,7 @@ def _update_table(chained: Any, table: schema.Table, columns: schema.Columns, n:
     else:
         digests = [task() for task in tasks]
     for digest in chain.from_iterable(digests):
-        chained.update(_text(digest.name) + _text(digest.dtype) + _number(digest.values) + digest.digest)
+        chained.update(_head(digest.name, digest.dtype) + _number(digest.values) + digest.digest)
 
 
 def _repeating_digests(columns: schema.Columns, repeating: list[schema.Column], n: int) -> list[_Digest]:
@@ -126,21 +126,17 @@ def _repeating_digests(columns: schema.Columns, repeating: list[schema.Column], 
 
 
 def _own_digest(columns: schema.Columns, column: schema.Column, n: int) -> list[_Digest]:
-    parts = partial(_parts, columns, column)
-    if column.dtype == "str":
-        return [_Digest(column.name, "str", n, _text_digest(columns[column.name]))]
-    if column.dtype[0] != "f":
-        first = next(np.asarray(part)[:1].copy() for part in parts() if len(part))
-        if all(_is_all(np.asarray(part), first[0]) for part in parts()):
-            return [_Digest(column.name, column.dtype, 1, _digest(column.dtype, [first]))]
-    return [_Digest(column.name, column.dtype, n, _digest(column.dtype, parts()))]
+    name, dtype = column.name, column.dtype
+    if dtype == "str":
+        return [_Digest(name, dtype, n, _text_digest(columns[name]))]
+    only = None if dtype[0] == "f" else _only_value(_parts(columns, column))
+    if only is not None:
+        return [_Digest(name, dtype, 1, _digest(dtype, [only]))]
+    return [_Digest(name, dtype, n, _digest(dtype, _parts(columns, column)))]
 
 
-def _parts(columns: schema.Columns, column: schema.Column) -> Iterator[Any]:
-    if isinstance(columns, LazyRows):
-        yield from columns.parts(column.name)
-    else:
-        yield columns[column.name]
+def _parts(columns: schema.Columns, column: schema.Column) -> Iterable[Any]:
+    return columns.parts(column.name) if isinstance(columns, LazyRows) else (columns[column.name],)
 
 
 def _holds_values(table: schema.Table, columns: schema.Columns, column: schema.Column) -> bool:
@@ -155,14 +151,26 @@ def _holds_values(table: schema.Table, columns: schema.Columns, column: schema.C
         return any(text != column.missing for text in columns[column.name])
     if column.dtype[0] == "f":
         return not all(np.isnan(part).all() for part in _parts(columns, column))
-    return not all(_is_all(np.asarray(part), column.missing) for part in _parts(columns, column))
+    return not all(_is_all(part, column.missing) for part in _parts(columns, column))
 
 
-def _is_all(part: npt.NDArray[Any], value: Any) -> bool:
-    """Return whether all values equal one; most columns show at once that they do not."""
-    if part.strides == (0,):
-        return part.size == 0 or bool(part[0] == value)
-    return all((part[lo : lo + _BLOCK] == value).all() for lo in range(0, part.shape[0], _BLOCK))
+def _only_value(parts: Iterable[Any]) -> npt.NDArray[Any] | None:
+    """Return the first value, (1,), if all are equal to it."""
+    first = None
+    for part in parts:
+        if first is None and len(part):
+            first = np.array(part[:1])
+        if first is not None and not _is_all(part, first[0]):
+            return None
+    return first
+
+
+def _is_all(part: Any, value: Any) -> bool:
+    """Return whether all values equal one; the last value of most columns shows that they do not."""
+    part = np.asarray(part)
+    if not part.size or part[-1] != value:
+        return not part.size
+    return part.strides == (0,) or all((part[lo : lo + _BLOCK] == value).all() for lo in range(0, part.size, _BLOCK))
 
 
 def _text_digest(texts: Iterable[object]) -> bytes:
@@ -173,31 +181,36 @@ def _text_digest(texts: Iterable[object]) -> bytes:
 
 
 def _digest(dtype: str, parts: Iterable[Any]) -> bytes:
-    digest = hashlib.sha256()
+    digest, little = hashlib.sha256(), _little_endian(dtype)
     for part in parts:
-        for block in _canonical_blocks(np.asarray(part, dtype=np.dtype(dtype).newbyteorder("<"))):
-            digest.update(block.data.cast("B"))
+        array = np.asarray(part, little)
+        if array.flags.c_contiguous and dtype[0] != "f":
+            digest.update(array.data)
+            continue
+        for first in range(0, array.size, _BLOCK):
+            block = array[first : first + _BLOCK]  # perhaps one value, repeated
+            digest.update((_canonical(block) if dtype[0] == "f" else np.ascontiguousarray(block)).data)
     return digest.digest()
 
 
-def _canonical_blocks(array: npt.NDArray[Any]) -> Iterator[npt.NDArray[Any]]:
-    if array.dtype.kind != "f":
-        if array.flags.c_contiguous:
-            yield array
-            return
-        for first in range(0, array.shape[0], _BLOCK):  # one value, repeated
-            yield np.ascontiguousarray(array[first : first + _BLOCK])
-        return
-    buffer = np.empty(min(_BLOCK, array.shape[0]), dtype=array.dtype)
-    for first in range(0, array.shape[0], _BLOCK):
-        part = array[first : first + _BLOCK]
-        block = buffer[: part.shape[0]]
-        with np.errstate(invalid="ignore"):  # a signaling NaN
-            np.add(part, 0.0, out=block)  # -0.0 + 0.0 is 0.0; every other number stays as it is
-        missing = np.isnan(block)
-        if missing.any():
-            block[missing] = np.nan
-        yield block
+def _canonical(block: npt.NDArray[Any]) -> npt.NDArray[Any]:
+    """Return real numbers with 0.0 for -0.0 and one NaN for all."""
+    with np.errstate(invalid="ignore"):  # a signaling NaN
+        out: npt.NDArray[Any] = block + 0.0  # -0.0 + 0.0 is 0.0; every other number stays as it is
+    missing = np.isnan(out)
+    if missing.any():
+        out[missing] = np.nan
+    return out
+
+
+@cache
+def _little_endian(dtype: str) -> np.dtype[Any]:
+    return np.dtype(dtype).newbyteorder("<")
+
+
+@cache
+def _head(name: str, dtype: str) -> bytes:
+    return _text(name) + _text(dtype)
 
 
 def _number(value: int) -> bytes:
