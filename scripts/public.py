@@ -106,7 +106,7 @@ This page reports results of the scenario `health-rumor`, a simulated town calle
 about 150 runs, half an hour on two processors. All parts except *Responses of moderation* use runs without
 moderation. [Realism](realism.md) defines each fact, its unit and the source of its interval. A value inside the
 interval is **bold**. Square brackets: 95% CI over runs or, for facts of belief rules, the range over the interval of
-the rule's parameter. *Left out*: no default was set from this fact. *From memory*: the source was not
+the rule's parameter. *Not used for defaults*: no default was set from this fact. *From memory*: the source was not
 looked up, and the fact is not counted. *By class*: *runs* are computed from the simulated platform, *sittings* from
 survey sessions simulated with its people, and *rules* from experiments simulated with the default belief rules.
 """
@@ -155,7 +155,7 @@ def _fact_table(reports: Mapping[str, FactReport]) -> Iterable[str]:
         fact = checks[0].fact
         if any(check.measured for check in checks):
             low, high = (significant(end) for end in fact.interval)
-            marks = ["left out"] * fact.left_out + ["from memory"] * fact.verify
+            marks = ["not used for defaults"] * fact.left_out + ["from memory"] * fact.verify
             named = f"{fact.statement} {', '.join([f'`{fact.id}`', *marks])}"
             yield f"| {named} | {low} to {high} | {fact.unit} | {' | '.join(map(_cell, checks))} |"
 

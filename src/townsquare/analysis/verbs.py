@@ -80,7 +80,7 @@ def outcomes(run: Run | Path | str) -> dict[str, float]:
 
 @checked
 def why(run: Run | Path | str, agent: int | str, *, step: int | None = None, proposition: str | None = None) -> Why:
-    """Explain what moved the beliefs of one agent: which posts, by whom, and by how much.
+    """Explain what changed the beliefs of one agent: which posts, by whom, and by how much.
 
     Parameters
     ----------
@@ -96,12 +96,12 @@ def why(run: Run | Path | str, agent: int | str, *, step: int | None = None, pro
     Returns
     -------
     Why
-        The moves, each with its causes, and totals by author; stances are between -1 and 1.
+        The changes (``moves``), each with its causes, and totals by author; stances are between -1 and 1.
 
     Raises
     ------
     SettingError
-        There is no such agent or proposition, or the agent was not there in this step.
+        There is no such agent or proposition, or the agent had not joined in this step.
     RecordError
         The folder holds no run, or a run without a trail.
     """
@@ -122,9 +122,10 @@ def attribute(
     run : Run, Path or str
         A run, or its folder.
     by : str
-        ``post``, ``author``, ``writer``, ``veracity``, ``label``, ``cause`` or ``step``.
+        ``post``, ``author`` (the account that posted or shared the row of the feed), ``writer`` (of the original post),
+        ``veracity``, ``label``, ``cause`` or ``step``.
     agent : int or str, optional
-        One person, by number or name; default: everybody who was there at the end.
+        One person, by number or name; default: all persons at the end of the run.
     proposition : str, optional
         One proposition, by name; default: all.
 

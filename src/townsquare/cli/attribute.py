@@ -39,7 +39,7 @@ def attribute(
     proposition
         Only this proposition.
     claim
-        A claim, by its number: what belief in it rests on, and who stopped believing it (rule `credence`).
+        A claim, by number: the parts of belief in it, and who stopped believing it (rule `credence`).
     every
         Print all groups, not only the largest.
     """
@@ -72,7 +72,7 @@ def attribute(
 
 
 def _show_claim(run: Run, claim: int, folder: str, *, as_json: bool) -> int:
-    """Print what belief in one claim rests on, summed over those who met it."""
+    """Print the parts of belief in one claim, as means over the people who saw it."""
     from townsquare.analysis.causes.claims import claim_attribution
     from townsquare.core.words import count, percent
 
@@ -85,16 +85,17 @@ def _show_claim(run: Run, claim: int, folder: str, *, as_json: bool) -> int:
         f"{percent(summed.believe_last)} at their last exposure."
     )
     rows = [
-        *summed.parts.iter_rows(),
-        ("sum", "", summed.parts["mean"].sum(), None),
-        ("recorded", "", summed.judged, None),
+        *summed.parts.select("meaning", "mean", "gross").iter_rows(),
+        ("sum", summed.parts["mean"].sum(), None),
+        ("recorded", summed.judged, None),
     ]
     show(
-        "Parts of the belief at the last exposure, mean log odds per person", rows, (str, "part", "meaning"),
-        (exact, "mean"), (known(number), "mean size"),
+        "Parts of the belief at the last exposure, mean log odds per person", rows, (str, "part"),
+        (exact, "mean"), (known(number), "mean absolute"),
     )  # fmt: skip
-    for words, people in (("stopped believing it", summed.stopped), ("began to believe it", summed.began)):
-        print(f"{count(len(people), 'person', 'people')} {words} by their last exposure.")
+    for words, people in (("stopped believing it", summed.stopped), ("started believing it", summed.began)):
+        many = count(len(people), "person", "people") if people else "Nobody"
+        print(f"{many} {words} by their last exposure.")
         if people:
             print(f"  For example: townsquare why {folder} --agent {people[0]} --claim {claim}")
     print("The parts are what the belief rule counted. For causal effects: `townsquare counterfactual`, `compare`.")

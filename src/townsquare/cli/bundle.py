@@ -29,7 +29,7 @@ def bundle(
     out
         Output file.
     hypotheses
-        A YAML list (outcome, arm, expect) or plain text.
+        A YAML file with a list of hypotheses (outcome, arm, expect), or a plain text.
     seeds
         Seeds of planned runs: a number (10), a list (3,5,8) or a range (1-20).
     targets

@@ -12,9 +12,9 @@ from townsquare.cli.console import number, picked, show, show_json
 
 def expression(
     *topics: Annotated[str, Parameter(name="TOPIC")],
-    levels: int = 21,
-    trials: int = 3,
-    sets: options.Sets = None,
+    levels: options.Whole = 21,
+    trials: options.Whole = 3,
+    sets: options.DebateSets = None,
     shown: options.Shown = options.SHOWN,
 ) -> int:
     """Vary the stance of a speaker, judge only the text, and compare r, slope and intercept with the paper's.

@@ -14,6 +14,12 @@ from townsquare.cli.console import picked, safe, show, show_json
 if TYPE_CHECKING:
     from townsquare.analysis.facts.check import FactCheck, FactReport
 
+LEGEND = """\
+Value: mean over runs [95% CI]; rules: at the default of a parameter [over the interval of that parameter].
+Target: the published range. Inside, uncertain: the CI contains an end of the target.
+Certainty of the target: computed from public data, read on a page, or from memory (then not scored).
+Not for defaults: no default was set from this fact.
+"""
 FACT = "id statement unit certainty scope left_out verify direction definition drives source interval_from"
 
 
@@ -38,7 +44,7 @@ def facts(
     file
         A table of facts of your own (YAML); default: the bundled one, see docs/realism.md.
     list_them
-        List the facts with intervals and sources; measure nothing.
+        List the facts with published ranges and sources; measure nothing.
     markdown
         With --list: print the page docs/realism.md.
     """
@@ -95,13 +101,14 @@ def _show(report: FactReport) -> None:
         )
 
     measured = [check for check in report.checks if check.measured]
-    heads = ("fact", "class", "value", "target", "inside", "unit", "certainty", "left out")
+    heads = ("fact", "class", "value", "target", "inside", "unit", "certainty", "not for defaults")
     numbers = ("value", "target")
     show("", map(row, measured), (str, *heads), words=[head for head in heads if head not in numbers])
+    print(LEGEND)
     driven = [(check.fact.id, check.fact.drives) for check in measured if not check.inside and check.fact.drives]
-    _listed("Facts outside their interval: what drives them", driven, "driven by")
+    _listed("Facts outside the target, and what determines them", driven, "determined by")
     also = [(check.fact.id, name, short_number(value)) for check in measured for name, value in check.also.items()]
-    _listed("Further readings", also, "reading", "value")
+    _listed("Related measurements", also, "measurement", "value")
     missing = [check for check in report.checks if not check.measured]
     reasons = [(check.fact.id, check.reason) for check in missing if check.fact.measure]
     _listed("Not measured", reasons, "why")
@@ -124,5 +131,5 @@ def _list(file: Path | None, *, as_json: bool, markdown: bool) -> int:
         print(facts_page(listed))
     else:
         rows = [(fact.id, fact.scope, fact.statement, fact.target, fact.unit, fact.certainty) for fact in listed]
-        show("", rows, (str, "fact", "scope", "statement", "interval", "unit", "certainty"))
+        show("", rows, (str, "fact", "scope", "statement", "target", "unit", "certainty"))
     return 0

@@ -27,7 +27,7 @@ def judge(
     quality: str = "",
     sample: Path | None = None,
     out: Path | None = None,
-    texts: int = 100,
+    texts: options.Whole = 100,
     seed: options.Seed = None,
     as_json: options.AsJson = False,
 ) -> int:
@@ -41,7 +41,7 @@ def judge(
     file
         CSV or JSON lines with topic, side, argument and optionally quality.
     bank
-        Other arguments on the same topics, from which 'as shipped' learns.
+        Other labeled arguments on the same topics, from which the judge 'as shipped' learns the sides.
     quality
         Column of ratings; default: quality, WA, MACE-P, strength or score.
     sample

@@ -26,7 +26,7 @@ def people(
     folders
         Folders of data, recognized by their columns; see docs/beliefs-and-people.md.
     fit
-        Fit the one parameter of each form to other studies, groups or people of the data, instead of the shipped value.
+        Fit one parameter per data set to its other studies, groups or people, instead of the default value.
     markdown
         Print Markdown, for docs/beliefs-and-people.md.
     """

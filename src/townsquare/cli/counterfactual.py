@@ -35,9 +35,9 @@ def counterfactual(
     Parameters
     ----------
     leave_out
-        post=N, author=N, record=N, veracity=false, label=verdict or label=note; repeatable.
+        post=N, author=N (number or name), record=N, veracity=false, label=verdict or label=note; repeatable.
     again
-        Simulate again without it, so that exposures change too.
+        Simulate again without these, so that exposures change too.
     seeds
         With --run: a number of seeds (10), a list (3,5) or a range (1-20).
     """
@@ -62,6 +62,11 @@ def counterfactual(
     else:
         _show(run, result, person, exact=exact)
     return 0 if exact else 1
+
+
+def _points(difference: float) -> str:
+    """Return a difference of shares in percentage points."""
+    return f"{100 * difference:+.1f}"
 
 
 def _agrees(run: Run) -> bool:
@@ -94,7 +99,7 @@ def _show(run: Run, result: CounterfactualBeliefs, agent: int | None, *, exact: 
     gone = safe(result.removal.words(run))
     affected = pl.format("{} of {}", "affected", "agents").alias("affected")
     show(
-        f"Mean stances at the end, without {gone}", result.effect.with_columns(affected),
+        f"Mean stances at the end, as recorded and without {gone}", result.effect.with_columns(affected),
         (called.__getitem__, "proposition"),
         (signed, "recorded=mean_recorded", "without=mean_without", "effect"), (number, "mean |effect|=absolute_effect"),
         (str, "affected"), (signed, "largest effect=largest"), (number, "changed side=changed_side"),
@@ -103,10 +108,12 @@ def _show(run: Run, result: CounterfactualBeliefs, agent: int | None, *, exact: 
     if result.claims.height:
         share = "{:.1%}".format
         show(
-            f"Belief in claims at the last exposure, without {gone}", result.claim_effect,
-            (str, "claims=truth"), (number, "people and claims=met"),
-            (share, "recorded=believe_recorded", "without=believe_without"), ("{:+.1%}".format, "effect"),
-            (number, "stopped believing=stopped", "began to=began"), words=("claims",),
+            f"Mean belief in claims (probability) at the last exposure, as recorded and without {gone}",
+            result.claim_effect,
+            (str, "claims=truth"), (number, "pairs of person and claim=met"),
+            (share, "recorded=believe_recorded", "without=believe_without"),
+            (_points, "effect, percentage points=effect"),
+            (number, "stopped believing=stopped", "started believing=began"), words=("claims",),
         )  # fmt: skip
     if agent is not None:
         _show_agent(run, result, called, agent)

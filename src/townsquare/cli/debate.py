@@ -31,10 +31,10 @@ MOST_COLUMNS = 9
 class Debated:
     """Options of debates."""
 
-    trials: int | None = None
+    trials: options.Whole | None = None
     """Debates per arm."""
     seed: options.Seed = None
-    sets: options.Sets = None
+    sets: options.DebateSets = None
 
     def layers(self, target: str | None) -> list[Layer]:
         """Return layers of settings for a target."""

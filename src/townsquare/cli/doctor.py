@@ -12,7 +12,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated
+
+from cyclopts import Parameter
 
 from townsquare.cli import options
 from townsquare.cli.console import picked, show, show_json
@@ -26,7 +28,7 @@ def doctor(
     /,
     *,
     sized: options.Sized = options.SIZED,
-    out: options.Out = None,
+    out: Annotated[Path | None, Parameter(help="Folder whose disk is checked; default: runs/.")] = None,
     as_json: options.AsJson = False,
 ) -> int:
     """Check the installation; with a scenario or configuration, also what its run would need.

@@ -30,7 +30,9 @@ class Evidence(EvidenceChoice):
 class How(FitOptions):
     """How rules are fitted, as options."""
 
-    rule: str = setting("log_odds", "Registered rules with a grid on two of their settings, separated by commas.")
+    rule: str = setting(
+        "log_odds", "Belief rules, separated by commas; a rule must declare a grid for two of its settings."
+    )
     seed: options.Whole = setting(SEED, "Seed of the folds and the bootstrap.")
     evidence: Annotated[Evidence, Parameter(name="*")] = setting(Evidence, "How messages are read.")
 

@@ -44,7 +44,7 @@ def fit_policy(
     penalty
         Ridge penalty; default: the best on held-out data.
     repeats
-        Random splits of people into halves and posts into folds.
+        Number of random splits of people into halves and posts into folds.
     """
     import yaml
 

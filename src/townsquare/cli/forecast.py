@@ -15,7 +15,7 @@ def forecast(
     *,
     chosen: options.SeededSize = options.SEEDED,
     like: Path | None = None,
-    sample: int = 200,
+    sample: options.Whole = 200,
     as_json: options.AsJson = False,
 ) -> int:
     """Estimate calls, tokens and cost of a run with a language model, without calling one.
@@ -94,8 +94,8 @@ def prompts_show(
     target: options.Target = None,
     /,
     *,
-    agent: int | None = None,
-    step: int = 3,
+    agent: options.Whole | None = None,
+    step: options.Whole = 3,
     agents: options.Agents = 50,
     seed: options.Seed = None,
     sets: options.Sets = None,

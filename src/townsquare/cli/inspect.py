@@ -101,14 +101,16 @@ def _show(facts: dict[str, Any]) -> None:
         lines.append(("verified", "all steps and settings match their hashes"))
     if health:
         lines.append(("people", number(health["persons"])))
-        lines.append(("lurkers", f"{health['silent_share']:.1%} of the people online, mean over steps"))
+        lines.append(
+            ("inactive", f"{health['silent_share']:.1%} of the people online in a step do nothing (mean over steps)")
+        )
         done = ", ".join(f"{word.replace('_', ' ')} {count:,}" for word, count in health["actions"].items())
         lines.append(("actions", done or "none"))
         because = ", ".join(
             f"{REASONS.get(reason, reason)} {count:,}" for reason, count in health["refused_because"].items()
         )
         tried = f"{health['refused_share']:.1%} of attempted actions"
-        lines.append(("rejected", tried + (f" ({because})" if because else "")))
+        lines.append(("refused", tried + (f" ({because})" if because else "")))
         if health["unhealthy"]:
             lines.append(("UNHEALTHY", health["unhealthy"]))
         if calls := health["calls"]:
@@ -129,8 +131,8 @@ def _show(facts: dict[str, Any]) -> None:
 
 
 def _flags(checks: list[dict[str, Any]]) -> list[tuple[str, str]]:
-    """Return what the belief rule is flagged for, or that it is not."""
-    text = "FLAGGED {check} of {name}: {value:.4g}, limit {limit:.4g}; {meaning}"
+    """Return the checks that the belief rule fails, or that it passes all."""
+    text = "WARNING: {check} of {name} is {value:.4g}, limit {limit:.4g}; {meaning}"
     flagged = [("rule", text.format(**check)) for check in checks if check["flagged"]]
     kinds = len({check["check"] for check in checks})
     return flagged or ([("rule", f"all {kinds} checks of the belief rule passed")] if checks else [])

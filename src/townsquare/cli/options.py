@@ -41,6 +41,10 @@ Sets = Annotated[
     list[str] | None,
     Parameter(name="--set", help="A setting, such as feed.followed=10; repeatable. See `townsquare schema`."),
 ]
+DebateSets = Annotated[
+    list[str] | None,
+    Parameter(name="--set", help="A setting of debates, such as uptake=0.2; repeatable. See docs/debates.md."),
+]
 Once = Annotated[bool, Parameter(name="--one-at-a-time", help="Vary one setting at a time, not all combinations.")]
 Replace = Annotated[bool, Parameter(help="Overwrite an existing file.")]
 NoCopy = Annotated[bool, Parameter(help="Do not copy the scenario; the run then needs the original files.")]

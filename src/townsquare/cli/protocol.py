@@ -16,7 +16,7 @@ def protocol(
     /,
     *,
     out: Path | None = None,
-    people: tuple[Path, ...] = (),
+    people: Annotated[tuple[Path, ...], Parameter(show_default=False)] = (),
     as_json: options.AsJson = False,
 ) -> int:
     """Describe a run, comparison or debates by ODD+D, with the PIMMUR checklist, as Markdown and HTML.
@@ -28,7 +28,7 @@ def protocol(
     out
         The file to write, .md or .html; both are written. Default: protocol.md in the folder.
     people
-        A folder of experiments with people, as `townsquare check people` takes it; may be repeated.
+        A folder of experiments with people, as for `townsquare check people`; repeatable.
     """
     from townsquare.core.words import count
     from townsquare.pages.protocol import MARKDOWN, write_protocol

@@ -31,7 +31,7 @@ def branch(
     folder: options.Folder,
     /,
     *,
-    at: int,
+    at: options.Whole,
     sets: options.Sets = None,
     out: options.Out = None,
     shown: options.Shown = options.SHOWN,

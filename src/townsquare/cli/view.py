@@ -15,12 +15,14 @@ from urllib.parse import quote
 
 from cyclopts import Parameter
 
+from townsquare.cli import options
+
 
 def view(
     folder: Path = Path("runs"),
     /,
     *,
-    port: int | None = None,
+    port: options.Whole | None = None,
     browser: Annotated[bool, Parameter(negative="--no-browser")] = True,
     token: Annotated[bool, Parameter(negative="--no-token")] = True,
 ) -> int:

@@ -30,10 +30,10 @@ def why(
     step: options.Whole | None = None,
     proposition: str | None = None,
     claim: options.Whole | None = None,
-    without_record: int | None = None,
+    without_record: options.Whole | None = None,
     as_json: options.AsJson = False,
 ) -> int:
-    """Show which posts and argument records moved an agent's beliefs, by whom and by how much.
+    """Show which posts and argument records changed an agent's beliefs, by whom and by how much.
 
     Parameters
     ----------
@@ -42,7 +42,7 @@ def why(
     proposition
         Only this proposition.
     claim
-        Number of a claim that the agent saw: its belief at each exposure, and the parts of it (rule `credence`).
+        A claim that the agent saw, by number: belief in it at each exposure, and its parts (rule `credence`).
     without_record
         Recompute the belief without this argument record (log-odds rules).
     """
@@ -111,7 +111,8 @@ def _show_claim(run: Run, agent: str, claim: int, *, as_json: bool) -> int:
         "Belief in the claim at each exposure, and its parts in log odds, which sum to it",
         [asdict(meeting) for meeting in belief.meetings], (str, "step"), (cut(28), "shown by=by"),
         (str, "label shown=shown_label"), (share, "believed=judged"),
-        (digits(3, sign=True), "prior=start", "sources", "readings", "label", "note", "sum=judged"),
+        (digits(3, sign=True), "prior=start", "earlier sources=sources", "earlier exposures=readings", "label", "note"),
+        (digits(3, sign=True), "sum=judged"),
         (share, "believed afterwards=remembered"), words=("shown by", "label shown"),
     )  # fmt: skip
     return 0

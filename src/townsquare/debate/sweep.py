@@ -92,10 +92,10 @@ def run_debate(
     settings : mapping, optional
         Settings of debates by dotted name, such as ``{"uptake": 0.2}``; see docs/debates.md.
     vary : mapping of str to list, optional
-        Setting -> its values, such as ``{"u": [0.2, 0.4]}``. Arms are all combinations: of one agent against a fixed
-        opponent, unless ``settings`` say otherwise or ``pairing``, ``con``, ``opponent`` or ``debater`` vary.
+        Setting -> its values, such as ``{"u": [0.2, 0.4]}``. Each combination is an arm, in which one agent debates a
+        fixed opponent, unless ``settings`` say otherwise or ``pairing``, ``con``, ``opponent`` or ``debater`` vary.
     one_at_a_time : bool
-        Vary one setting after the other, not all combinations.
+        Vary one setting at a time, with the first value of each other setting, instead of all combinations.
     out : Path or str, optional
         Folder: new, or of the same debates, which are then completed. Default: a new folder under ``runs``.
     workers : int

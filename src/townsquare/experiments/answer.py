@@ -389,10 +389,12 @@ def _mover_lines(largest: tuple[str, int, Mover] | None, short: Mapping[str, str
 
 
 def mover_lines(moved: Mover, where: str = "") -> list[str]:
-    """Return the person who moved most, and the posts behind it, one a line."""
+    """Return the person whose stance changed most, and the posts that changed it, one per line."""
     start, end, change = (significant(value, 2, signed=True) for value in (moved.start, moved.end, moved.change))
     about = f"“{printable(moved.statement.removesuffix('.'), 80)}”"
-    head = f"Moved most: {printable(moved.called, 60)}{where}, from {start} to {end} ({change}) on {about}"
+    head = (
+        f"Largest change of stance: {printable(moved.called, 60)}{where}, from {start} to {end} ({change}) on {about}"
+    )
     posts = [
         f"  {significant(post.amount, 2, signed=True)}, shown {count(post.shown, 'time')}: “"
         f"{printable(post.text, _LONGEST_POST)}” by {printable(post.by, 40)}"

@@ -157,7 +157,7 @@ class Experiment:
 
     @property
     def errors(self) -> tuple[str, ...]:
-        """Every distinct error of the failed runs, in words: of how many runs, the folder of one, the error."""
+        """Every distinct error of the failed runs: the number of runs, the folder of one of them, the error."""
         by_error: dict[str, list[ArmRun]] = {}
         for run in self.failed:
             by_error.setdefault(run.error.replace(run.folder, ""), []).append(run)
@@ -198,9 +198,9 @@ class Experiment:
         return self._over(lambda run: Run.open(self.folder / run.folder).words(name))
 
     def courses(self) -> pl.DataFrame:
-        """Return how reach, labels, belief in claims and stances went over time, in every finished run.
+        """Return reach, labels, belief in claims and stances over time, in every finished run.
 
-        They are kept in ``courses.parquet``, which may be deleted: the terminal, the page and the viewer read it.
+        They are stored in ``courses.parquet``; if that file is deleted, they are computed again from the runs.
 
         Returns
         -------
@@ -212,7 +212,7 @@ class Experiment:
         return self._over(lambda run: known[run.content_hash])
 
     def extracts(self, kind: Extract) -> dict[str, pl.DataFrame]:
-        """Return what is kept of each finished run, by content hash; what is not there yet is made now."""
+        """Return the stored extract of each finished run, by content hash; missing ones are computed and stored."""
         known = read_extracts(self.folder, kind)
         runs = {run.content_hash: self.folder / run.folder for run in self.finished}
         new = {content: kind.of(CachedRun(Run.open(runs[content]))) for content in runs.keys() - known.keys()}
@@ -221,7 +221,7 @@ class Experiment:
         return known | new
 
     def store(self, kind: Extract, made: dict[str, pl.DataFrame]) -> None:
-        """Keep frames of finished runs, by content hash, beside those that are kept already."""
+        """Store extracts of finished runs, by content hash, in addition to those already stored."""
         known = read_extracts(self.folder, kind) | made
         wanted = {run.content_hash: known[run.content_hash] for run in self.finished if run.content_hash in known}
         if wanted:
@@ -258,7 +258,7 @@ class Experiment:
         return effects_by_group({(r.arm, r.seed): Run.open(self.folder / r.folder) for r in self.finished}, base)
 
     def record(self, run: ArmRun, result: RunResult | BaseException) -> Experiment:
-        """Return the same comparison, with how one of its runs ended."""
+        """Return a copy of the comparison that has the result of one run."""
         if isinstance(result, RunResult):
             content, outcomes = result.content_hash, result.outcomes
             ended = replace(run, state=FINISHED, error="", content_hash=content, outcomes=outcomes)

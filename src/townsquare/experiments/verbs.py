@@ -111,8 +111,8 @@ def compare(
     vary : mapping of str to list
         Dotted name of a setting -> its values, such as ``{"moderation.strategy": ["none", "hybrid"]}``.
     seeds : int, str or list of int
-        A number of seeds from the first on (``5``), the seeds themselves (``[3, 5, 8]``), or a text with a list or a
-        range (``"3,5,8"``, ``"1-20"``).
+        A number of seeds, counted from the setting ``seed`` (``5``: seeds 1 to 5 by default), the seeds themselves
+        (``[3, 5, 8]``), or a text with a list or a range (``"3,5,8"``, ``"1-20"``).
     agents, steps, settings
         As for :func:`townsquare.run`, for all arms.
     outcome : str, optional
@@ -162,19 +162,19 @@ def sweep(
 ) -> Experiment:
     """Run a grid of settings, to see how outcomes depend on each.
 
-    ``experiment.table("outcomes")`` has one row a run, with a column for each varied setting.
+    ``experiment.table("outcomes")`` has one row per run, with a column for each varied setting.
 
     Parameters
     ----------
     one_at_a_time : bool
-        Vary one setting after the other from the first values, not all combinations.
+        Vary one setting at a time, with the first value of each other setting, instead of all combinations.
     scenario, vary, seeds, agents, steps, settings, outcome, out, workers, on_progress
         As for :func:`townsquare.compare`.
 
     Returns
     -------
     Experiment
-        Its outcomes, tables and files, as those of a comparison.
+        As from :func:`townsquare.compare`.
 
     Raises
     ------
@@ -190,7 +190,7 @@ def sweep(
 
 @checked
 def counterfactual(run: Run | Path | str, *, without: str | Sequence[str]) -> CounterfactualBeliefs:
-    """Compute what people would have believed without some posts, authors, records or labels, exposures held fixed.
+    """Compute what people would have believed without some posts, authors, records or labels, all else shown as before.
 
     The belief rule is executed again on the recorded exposures, so the result is exact for the rule; what people saw,
     did and wrote stays as it was.
@@ -201,13 +201,13 @@ def counterfactual(run: Run | Path | str, *, without: str | Sequence[str]) -> Co
         A run, or its folder.
     without : str or list of str
         ``post=N``, ``author=N`` (a number or a name), ``record=N``, ``veracity=false``, ``label=verdict`` or
-        ``label=note``; several are left out together.
+        ``label=note``. All items of a list are removed at once.
 
     Returns
     -------
     CounterfactualBeliefs
         ``effect`` has one row per proposition: recorded minus counterfactual mean stance; ``claim_effect`` one per
-        truth of claims, under a rule that holds how far claims are believed.
+        veracity of claims: the same for mean belief in claims, under rules that keep it, such as ``credence``.
 
     Raises
     ------

@@ -175,14 +175,14 @@ class Run:
         return frame.select(as_nulls(table.recorded)) if any(c.since > 1 for c in table.recorded) else frame
 
     def added(self, step: int) -> ColumnsOf:
-        """Return a function that gives the rows one committed step added to a table, as they were recorded."""
+        """Return a function of the name of a table: it returns the rows that this committed step added."""
         return rows_of_step(self._reader, step)
 
     @checked
     def words(self, name: str, steps: Steps | None = None) -> pl.DataFrame:
         """Return :meth:`table` with words instead of codes, as ``pl.Enum``: ``"like"`` instead of 1.
 
-        Propositions are there by name. Beside ``agent`` stands ``agent_name`` where agents have names.
+        Propositions are given by name. If agents have names, a column ``agent_name`` is added.
         """
         frame = in_words(known_table(name), self.table(name, steps))
         if "proposition" in frame.columns and name != "propositions":
@@ -205,8 +205,8 @@ class Run:
         Four names are also views of MOSAIC's appendix D, which come first: ``posts``, ``follows``, ``note_ratings`` and
         ``agent_memories``. Their tables are ``ts_posts``, and so on.
 
-        Values are as SQLite holds them in either layout: whole numbers 64 bits wide (a key above 2**63 is negative),
-        booleans 0 and 1, NaN is NULL. If all tables are in one SQLite or PostgreSQL database, that database
+        Values are those of SQLite for every kind of storage: whole numbers are 64 bits wide (a key above 2**63 is
+        negative), booleans 0 and 1, NaN is NULL. If all tables are in one SQLite or PostgreSQL database, that database
         executes the query. Otherwise Polars does, or SQLite if the query names a view of appendix D; the dialects
         differ beyond plain SELECTs. A query can read the tables of the run, but no file.
 

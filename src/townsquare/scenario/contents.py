@@ -181,7 +181,7 @@ class Scenario:
     propositions, sources : tuple
         In order of their rows.
     posts, arguments : Posts, Arguments
-        As columns.
+        Tables, as one array per column.
     comments : tuple of str
         Lines without a stance.
     notes : NoteBank

@@ -100,7 +100,7 @@ class Settings:
         return dict(_sorted(out))
 
     def at(self, step: int) -> Settings:
-        """Return the settings that hold in a step; these where no event has set any."""
+        """Return the settings in force in a step, after all events up to it."""
         return next((later for first, later in reversed(self.changes) if step >= first), self)
 
     def member(self, family: str) -> str:

@@ -57,22 +57,22 @@ def simulate(
 ) -> Run:
     """Execute a run from step 0, record it, and return it.
 
-    ``recorder`` is a folder or any recorder; by default the run stays in memory. ``client`` answers what members ask of
-    a language model; by default the settings say which model, and calls are stored with the run, so that none is asked
-    twice. ``on_call`` gets each call as it ends, from another thread. ``with_copy``: the folder of a new run gets a
-    copy of its scenario, unless that is large or comes with Townsquare.
+    ``recorder`` is a folder or any recorder; by default the run stays in memory. ``client`` calls language models; by
+    default, the settings name the model, and calls are stored with the run, so that none is made twice. ``on_call``
+    gets each call as it ends, from another thread. ``with_copy``: the folder of a new run gets a copy of its scenario,
+    unless that is large or comes with Townsquare.
 
     Resuming re-executes the committed steps, compares their hashes, and adds the rest. ``on_step`` is called after each
     committed step; if it raises an error, the run ends with its steps safe. Large runs, and those of 1,000 agents or
-    more with several calls at once, take the next step meanwhile; if an error ends them, ``on_step`` may miss the last
-    committed step.
+    more with concurrent calls, compute the next step while one is written; if an error ends them, ``on_step`` may not
+    be called for the last committed step.
 
     Raises
     ------
     RunBusy, WrongVersion, HashMismatch, RecordError
         See :class:`townsquare.record.contract.Recorder`.
     BudgetReached
-        The run has spent what it may; its steps are safe, and it can go on with a larger budget.
+        A limit of the section ``budget`` is reached; committed steps are safe, and a higher limit continues the run.
     """
     if recorder is None or isinstance(recorder, Path | str):
         recorder = MemoryRecorder() if recorder is None else recorder_of(Path(recorder))

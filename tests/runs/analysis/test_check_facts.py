@@ -77,7 +77,7 @@ def test_the_command_and_python_say_the_same(run: Run, capsys: pytest.CaptureFix
         assert bool(fact["reason"]) != fact["measured"], fact["id"]
     scored = [fact for fact in facts.values() if fact["measured"] and not fact["verify"] and fact["scope"] != "rule"]
     inside = [fact for fact in scored if fact["inside"]]
-    assert result["answer"].startswith(f"{len(inside)} of {len(scored)} facts inside")
+    assert result["answer"].startswith(f"{len(inside)} of {len(scored)} facts inside the published range")
     assert all(fact["id"] in result["answer"] for fact in scored if not fact["inside"])
 
 
@@ -86,10 +86,10 @@ def test_the_first_line_is_the_answer(run: Run, capsys: pytest.CaptureFixture[st
     shown = capsys.readouterr().out
     answer, left_out, of_rules, by_class, *rest = shown.splitlines()
     assert (answer, left_out, of_rules, by_class) == tuple(str(ts.check_facts(run)).splitlines())
-    assert "facts inside that no default was set from" in left_out
+    assert "facts not used for defaults inside" in left_out
     assert "facts of the default belief rules inside" in of_rules
     assert all(f"{name} " in by_class for name in ("runs", "sittings", "rules"))
-    for words in ("unshared_posts", "not scored", "Not measured", "what drives them"):
+    for words in ("unshared_posts", "not scored", "Not measured", "what determines them"):
         assert any(words in line for line in rest), words
 
 
@@ -155,7 +155,7 @@ def test_an_own_table_of_facts(run: Run, tmp_path: Path, capsys: pytest.CaptureF
     path.write_text(OWN)
     result = said(capsys, run.folder, "--facts", path)
     assert [fact["id"] for fact in result["facts"]] == ["mine", "yours"]
-    assert result["answer"] == "1 of 2 facts inside; not: yours."
+    assert result["answer"] == "1 of 2 facts inside the published range; outside: yours."
     assert result["left_out"] == ""
     path.write_text(OWN.replace("measure: retest", "measure: re_test"))
     with raises_error(DataError, where="fact 'mine', measure$", got="re_test", do="'retest'") as raised:

@@ -284,6 +284,7 @@ WRONG = [
     (["rn"], 'Did you mean "run"'),
     (["run", "--agnts", "3"], "Did you mean --agents"),
     (["run", "--agents", "x"], '"x" is not a whole number'),
+    (["debate", "--trials", "1.5"], '"1.5" is not a whole number'),
     (["run", "a", "b"], "Unused Tokens"),
     (["run", "--agents", "0"], "agents\n  got: 0\n  allowed: a whole number from 1"),
     (["run", "--agents", "-5"], "agents"),

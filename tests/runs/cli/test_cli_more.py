@@ -7,6 +7,7 @@ import os
 import subprocess
 import sys
 from pathlib import Path
+from typing import get_args
 
 import networkx as nx
 import numpy as np
@@ -17,6 +18,7 @@ from townsquare import cli
 from townsquare.cli import console, main
 from townsquare.cli.app import ROWS, app
 from townsquare.cli.doctor import State, examine, fits, in_units
+from townsquare.cli.options import whole
 from townsquare.experiments.size import planned_size
 from townsquare.record.run import Run
 from townsquare.scenario.load import load_scenario
@@ -42,6 +44,19 @@ def recorded(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("runs") / "first"
     assert main([*RUN, "--out", str(folder)]) == 0
     return folder
+
+
+def test_no_option_rounds_what_should_be_whole() -> None:
+    """Cyclopts rounds 1.5 to 2 unless an option has a converter; options of a Pydantic model are checked by it."""
+    rounded = [
+        f"{row['group']} {row['name']} {argument.names[0]}".strip()
+        for row in ROWS
+        if row["call"]
+        for argument in (app[row["group"]] if row["group"] else app)[row["name"]].assemble_argument_collection()
+        if int in (argument.hint, *get_args(argument.hint)) and argument.parameter.converter is not whole
+    ]
+    assert rounded == ["fit --n-folds", "fit --kinds"]
+    assert main(["fit", "nowhere.csv", "--kinds", "1.5"]) == 2
 
 
 def told(capsys: Capture, *words: str, code: int = 0) -> dict:

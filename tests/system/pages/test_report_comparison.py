@@ -131,7 +131,7 @@ def test_a_real_comparison_answers_first(found: Experiment, tmp_path: Path) -> N
     for said in (
         "The answer",
         "What could mislead",
-        "Moved most:",
+        "Largest change of stance:",
         "Reach of a false post by age, by arm",
         "Change of mean stance",
     ):

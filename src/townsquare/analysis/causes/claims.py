@@ -20,7 +20,7 @@ from townsquare.core.frames import collected
 from townsquare.core.words import count, printable
 
 PARTS = {
-    "start": "prior (plausibility of the claim)",
+    "start": "prior (plausibility, and whose side the claim favors)",
     "sources": "earlier sources",
     "readings": "earlier exposures in memory",
     "label": "label, shown or remembered",

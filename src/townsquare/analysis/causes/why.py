@@ -167,12 +167,12 @@ class Why:
         change = total_of(move.change for move in moves)
         steps = f"step {moves[0].step}" if len(moves) == 1 else f"steps {moves[0].step} to {moves[-1].step}"
         parts = [part for part in self.contributors if part.proposition == moves[0].proposition and part.amount]
-        named = [f"{printable(part.name)} {part.amount:+.3f}" for part in parts[:_NAMED]]
+        named = [f"{printable(part.name)} {_short(part.amount)}" for part in parts[:_NAMED]]
         if rest := parts[_NAMED:]:
-            named.append(f"{count(len(rest), 'other')} {total_of(part.amount for part in rest):+.3f}")
+            named.append(f"{count(len(rest), 'other')} {_short(total_of(part.amount for part in rest))}")
         return (
-            f"On “{statement}” the stance of {printable(self.who)} went from "
-            f"{moves[-1].after - change:+.3f} to {moves[-1].after:+.3f} ({change:+.3f}) in {steps}: {', '.join(named)}."
+            f"On “{statement}” the stance of {printable(self.who)} went from {moves[-1].after - change:+.3f} to "
+            f"{moves[-1].after:+.3f} ({_short(change)}) in {steps}: {', '.join(named)}."
         )
 
     def largest(self, n: int) -> tuple[Move, ...]:
@@ -181,8 +181,13 @@ class Why:
 
     @property
     def agrees(self) -> bool:
-        """Whether every recorded move is explained."""
+        """Whether the contributions to every change sum to it (to 1e-9)."""
         return all(move.agrees is not False for move in self.moves)
+
+
+def _short(amount: float) -> str:
+    """Return a contribution with three decimals, or with one significant digit where it is smaller."""
+    return f"{amount:+.3f}" if not amount or abs(amount) >= 0.0005 else f"{amount:+.1g}"
 
 
 class Belief(NamedTuple):

@@ -83,8 +83,8 @@ class FactReport:
 
     @property
     def answer(self) -> str:
-        """The answer in one sentence: how many facts are inside, and which are not; those of rules need no run."""
-        return _inside([check for check in self.checks if check.scored and check.fact.scope != "rule"], "facts inside")
+        """The answer in one sentence: how many facts of runs and sittings are inside their range, and which are not."""
+        return _inside([check for check in self.checks if check.scored and check.fact.scope != "rule"], "facts")
 
     def __str__(self) -> str:
         return "\n".join(filter(None, (self.answer, self.left_out, self.of_rules, self.by_class)))
@@ -93,7 +93,7 @@ class FactReport:
     def of_rules(self) -> str:
         """The same of facts of the default belief rules, whatever rule the runs use; empty where none is measured."""
         checks = [check for check in self.checks if check.scored and check.fact.scope == "rule"]
-        return _inside(checks, "facts of the default belief rules inside") if checks else ""
+        return _inside(checks, "facts of the default belief rules") if checks else ""
 
     @property
     def by_class(self) -> str:
@@ -109,7 +109,7 @@ class FactReport:
     def left_out(self) -> str:
         """The same of the facts that no default is set from; empty where none of them is measured."""
         checks = [check for check in self.checks if check.scored and check.fact.left_out]
-        return _inside(checks, "facts inside that no default was set from") if checks else ""
+        return _inside(checks, "facts not used for defaults") if checks else ""
 
 
 def _inside(checks: Sequence[FactCheck], what: str) -> str:
@@ -118,7 +118,9 @@ def _inside(checks: Sequence[FactCheck], what: str) -> str:
         return "No published fact can be measured."
     out = [check.fact.id for check in checks if not check.inside]
     named = ", ".join(out[:MOST_NAMED]) + (f" and {len(out) - MOST_NAMED} more" if len(out) > MOST_NAMED else "")
-    return f"{len(checks) - len(out)} of {len(checks)} {what}" + (f"; not: {named}." if out else ".")
+    return f"{len(checks) - len(out)} of {len(checks)} {what} inside the published range" + (
+        f"; outside: {named}." if out else "."
+    )
 
 
 def read_once(run: Reads) -> CachedRun:

@@ -58,12 +58,12 @@ def belief_concordance(concord: float) -> float:
 
 
 def repetition_now(size: float) -> float:
-    """Return what one reading just before adds to a rating, in points of 1 to 7."""
+    """Return what one reading just before adds to a rating, in points on a scale from 1 to 7."""
     return _repetition(0.0, size)
 
 
 def repetition_fades(size: float) -> float:
-    """Return what one reading a month before adds to a rating, in points of 1 to 7."""
+    """Return what one reading a month before adds to a rating, in points on a scale from 1 to 7."""
     return _repetition(MONTH, size)
 
 

@@ -133,7 +133,9 @@ def facts_page(facts: list[Fact]) -> str:
         heading, meaning = SCOPES[scope]
         rows = [
             (
-                f"`{fact.id}`" + (" (left out)" if fact.left_out else "") + (" (not scored)" if fact.verify else ""),
+                f"`{fact.id}`"
+                + (" (not used for defaults)" if fact.left_out else "")
+                + (" (not scored)" if fact.verify else ""),
                 fact.statement,
                 f"{short_number(fact.value)} ({fact.target}), {fact.unit}",
                 f"{fact.certainty}; {fact.interval_from}",

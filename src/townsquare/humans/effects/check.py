@@ -38,8 +38,7 @@ def check_people(
     folders : sequence of Path or str, or one of them
         Folders of data in one of the forms of docs/beliefs-and-people.md, recognized by their columns.
     fit : bool
-        Fit the one parameter of each form to other studies, groups or people of the same data, instead of the shipped
-        value.
+        Fit one parameter per data set to its other studies, groups or people, instead of the default value.
     on_progress : callable, optional
         Called with the number of folders that are done.
 

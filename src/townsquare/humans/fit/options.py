@@ -16,12 +16,14 @@ class FitOptions(MemberParams):
     rule: str = setting("log_odds", "the belief rule")
     folds: Literal["group", "topic"] = setting("group", "Unit of the folds: conversations (group) or topics.")
     n_folds: int = setting(FOLDS, "Number of folds; fewer if there are fewer groups.", ge=2)
-    seed: int = setting(SEED, "of the folds and the bootstrap")
-    by: Literal["end", "step"] = setting("end", "Rows: first to last stance, or each stance to the next.")
+    seed: int = setting(SEED, "seed of the folds and the bootstrap")
+    by: Literal["end", "step"] = setting(
+        "end", "Prediction of the last stance from the first (end), or of each stance from the one before (step)."
+    )
     continuous: bool = setting(False, "Refine the best grid cell by continuous search.")
     stable: float = setting(STABLE_WITHIN, "Largest absolute change of stance that counts as stable.", ge=0)
     weak: float = setting(WEAK_WITHIN, "Largest absolute net evidence that counts as weak.", ge=0)
-    kinds: int = setting(2, "Number of kinds of people in the mixture; 1 fits none.", ge=1, le=6)
+    kinds: int = setting(2, "Number of latent classes of people; 1: no classes.", ge=1, le=6)
     evidence: EvidenceChoice = setting(EvidenceChoice, "how messages are read")
 
     @property

@@ -38,15 +38,15 @@ def fit(
     data : Path or str
         A folder or file of human data; see docs/humans.md.
     rule : str
-        A registered rule with a grid on two of its settings.
+        A belief rule that declares a grid of values for two settings, such as ``log_odds``.
     options : mapping, optional
         Fields of :class:`townsquare.humans.fit.options.FitOptions`, such as ``{"n_folds": 5, "by": "step"}``.
     form : str
         ``persuasiontrace``, ``nyu``, ``delidata`` or ``plain``; default: detected.
     mapping : Path or str
-        YAML that maps the columns, or ``debate``.
+        A YAML file that maps the columns, or ``debate`` for the data set DEBATE; see docs/humans.md.
     skip_bad : bool
-        Leave out rows that are wrong.
+        Leave out rows with errors, instead of raising an error.
 
     Returns
     -------

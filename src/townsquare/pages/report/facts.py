@@ -28,7 +28,7 @@ def fact_section(run: Reads) -> Section | None:
         says=[report.answer, *([report.left_out] if report.left_out else [])],
         notes=[
             "One run has no interval: “townsquare check facts” takes the runs of a comparison together, and adds facts "
-            "of a sitting. Facts marked “left out” are those that no default was set from. Facts whose published range "
+            "of a sitting. No default was set from facts marked “not used for defaults”. Facts whose published range "
             "was not checked against its source are not scored."
         ],
         tables=tables,
@@ -38,5 +38,5 @@ def fact_section(run: Reads) -> Section | None:
 def _row(check: FactCheck) -> tuple[str, ...]:
     """Return the cells of a measured fact."""
     fact = check.fact
-    statement = f"{fact.statement} (left out)" if fact.left_out else fact.statement
+    statement = f"{fact.statement} (not used for defaults)" if fact.left_out else fact.statement
     return statement, short_number(check.value), fact.target, check.verdict, fact.unit, fact.certainty, fact.definition
