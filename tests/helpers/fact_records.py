@@ -7,7 +7,9 @@ from collections.abc import Mapping
 from functools import cache
 from typing import Any
 
-from handwritten_runs import FrameRun, settings
+import polars as pl
+
+from handwritten_runs import FrameRun, frame_of, settings
 from townsquare.core.enums import AgentKind, LogKind, PostKind, Slot, Veracity
 
 PEOPLE, SOURCES, LAST, WARM, FOLLOWED = 60, 6, 240, 24, 48
@@ -83,6 +85,11 @@ def record(seed: int) -> dict[str, Rows]:
     }  # fmt: skip
 
 
+@cache
+def _frames(seed: int) -> dict[str, pl.DataFrame]:
+    return {table: frame_of(table, rows) for table, rows in record(seed).items()}
+
+
 TIME = {"step_minutes": 60, "warm_up_hours": 24.0}
 
 
@@ -92,4 +99,4 @@ SAY_WHAT_THEY_THINK = {"rule": "exposure-bounded", "answers": {"noise": 0.0, "re
 def run_of(
     seed: int, time: Mapping[str, Any] = TIME, beliefs: Mapping[str, Any] = SAY_WHAT_THEY_THINK, **tables: Rows
 ) -> FrameRun:
-    return FrameRun({**record(seed), **tables}, settings(time=dict(time), beliefs=dict(beliefs)), last_step=LAST)
+    return FrameRun({**_frames(seed), **tables}, settings(time=dict(time), beliefs=dict(beliefs)), last_step=LAST)

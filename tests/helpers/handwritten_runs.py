@@ -18,7 +18,10 @@ _NONE_BY_DEFAULT = {
 }  # fmt: skip
 
 
-def _frame(table: str, rows: Sequence[Mapping[str, Any]]) -> pl.DataFrame:
+def frame_of(table: str, rows: Sequence[Mapping[str, Any]]) -> pl.DataFrame:
+    """Rows of a table as it is recorded."""
+    unknown = set().union(*rows) - {column.name for column in schema.TABLES[table].recorded}
+    assert not unknown, f"{table} has no {unknown}"
     columns: dict[str, Any] = {}
     for column in schema.TABLES[table].recorded:
         default: Any = "" if column.dtype == "str" else (-1 if column.name in _NONE_BY_DEFAULT else 0)
@@ -28,8 +31,6 @@ def _frame(table: str, rows: Sequence[Mapping[str, Any]]) -> pl.DataFrame:
             if column.dtype == "str"
             else pl.Series(np.asarray(values, dtype=column.dtype))
         )
-        unknown = {name for row in rows for name in row} - {c.name for c in schema.TABLES[table].recorded}
-        assert not unknown, f"{table} has no {unknown}"
     return pl.DataFrame(columns)
 
 
@@ -43,10 +44,13 @@ class FrameRun:
     state: str = "finished"
     content_hash: str = "0" * 64
     version: str = "0.0.0"
+    _made: dict[str, pl.DataFrame] = field(default_factory=dict, init=False, repr=False, compare=False)
 
     def table(self, name: str) -> pl.DataFrame:
-        rows = self.tables.get(name, [])
-        return rows if isinstance(rows, pl.DataFrame) else _frame(name, rows)
+        if name not in self._made:
+            rows = self.tables.get(name, [])
+            self._made[name] = rows if isinstance(rows, pl.DataFrame) else frame_of(name, rows)
+        return self._made[name]
 
     def lazy(self, name: str) -> pl.LazyFrame:
         return self.table(name).lazy()

@@ -55,14 +55,14 @@ class Command:
     """A command that was started, with all that it prints in ``<out>.txt``."""
 
     def __init__(self, words: list[str], out: Path) -> None:
-        self.words, self._said = words, out.with_suffix(".txt")
+        self.words = words
         self.began = time.monotonic()
-        self._process = ForkedCommand(words, self._said)
+        self._process = ForkedCommand(words, out.with_suffix(".txt"))
 
     @property
     def said(self) -> str:
         """What it has printed so far."""
-        return self._said.read_text(encoding="utf-8", errors="replace")
+        return self._process.said
 
     def until(self, is_so: Callable[[], bool]) -> bool:
         """Wait until something is so; False if the command ended before."""

@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 import polars as pl
 import pytest
+import scipy
 from hypothesis import given
 from hypothesis import settings as limits
 from hypothesis import strategies as st
-from scipy import stats
 
 from handwritten_runs import FrameRun, injected, settings
 from handwritten_runs import run_of_courses as run
@@ -38,7 +38,7 @@ def test_polarization_is_what_pairs_and_bins_say(stances: list[float]) -> None:
     assert row["polarization"] == pytest.approx(np.var(pairs), abs=1e-12)
     assert row["extremity"] == pytest.approx(np.mean(np.abs(stances)), abs=1e-12)
     counts = np.bincount([min(BINS - 1, math.floor((s + 1) * BINS / 2)) for s in stances], minlength=BINS)
-    assert row["entropy"] == pytest.approx(stats.entropy(counts) / math.log(BINS), abs=1e-12)
+    assert row["entropy"] == pytest.approx(scipy.stats.entropy(counts) / math.log(BINS), abs=1e-12)
     plus, minus = [s for s in stances if s > 0], [s for s in stances if s < 0]
     if plus and minus:
         assert row["camp_gap"] == pytest.approx(np.mean(plus) - np.mean(minus))

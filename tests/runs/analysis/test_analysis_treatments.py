@@ -7,8 +7,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 import pytest
-from scipy import sparse, stats
-from statsmodels.api import OLS
+import scipy
 
 from raised_errors import raises_error
 from small_worlds import run_of, settings_of
@@ -31,7 +30,7 @@ def town(seed: int, n: int = 600, m: int = 8, share: float = 0.4) -> Assignment:
     rng = np.random.default_rng(seed)
     rows = np.repeat(np.arange(n - 10), m)
     columns = np.concatenate([rng.choice(n, m, replace=False) for _ in range(n - 10)])
-    follows = sparse.csr_array((np.ones(rows.size), (rows, columns)), shape=(n, n))
+    follows = scipy.sparse.csr_array((np.ones(rows.size), (rows, columns)), shape=(n, n))
     return Assignment("warned", np.arange(n, dtype=np.int32), rng.random(n) < share, follows, share)
 
 
@@ -69,6 +68,8 @@ def test_a_plain_difference_misses_what_treating_all_would_do() -> None:
 
 
 def test_estimates_are_those_of_statsmodels_and_scipy() -> None:
+    from statsmodels.api import OLS
+
     given = town(3)
     frame = outcomes(given, 3)
     found = estimates(given, frame)
@@ -78,7 +79,7 @@ def test_estimates_are_those_of_statsmodels_and_scipy() -> None:
     fit = OLS(y[use], design).fit(cov_type="HC1", use_t=True)
     assert found["direct"]["value"] == pytest.approx(fit.params[1])
     assert found["spillover"]["low"] == pytest.approx(fit.conf_int()[2][0])
-    plain = stats.ttest_ind(y[z], y[~z], equal_var=False).confidence_interval()
+    plain = scipy.stats.ttest_ind(y[z], y[~z], equal_var=False).confidence_interval()
     assert (found["difference"]["low"], found["difference"]["high"]) == pytest.approx((plain.low, plain.high))
     assert found["total"]["persons"] == 590
     assert found["difference"]["persons"] == 600
@@ -93,7 +94,7 @@ def test_chance_by_drawing_anew() -> None:
         for seed in range(20)
         for one in [town(seed, n=200)]
     ]
-    assert stats.kstest(nothing, "uniform").pvalue > 0.001
+    assert scipy.stats.kstest(nothing, "uniform").pvalue > 0.001
 
 
 def test_cells_stand_for_everybody() -> None:
@@ -111,7 +112,7 @@ def test_too_few_or_unconnected_people_are_not_estimated() -> None:
     assert effects_of(given, outcomes(given, 1)).filter(pl.col("estimate") == "difference").height == 1
     few = Assignment("x", given.agents[:12], given.treated[:12], given.follows[:12, :12], 0.4)
     assert effects_of(few, outcomes(few, 1)).is_empty()
-    alone = Assignment("x", given.agents, given.treated, sparse.csr_array((30, 30)), 0.4)
+    alone = Assignment("x", given.agents, given.treated, scipy.sparse.csr_array((30, 30)), 0.4)
     assert np.isnan(shares(alone.follows, alone.treated)).all()
     assert effects_of(alone, outcomes(given, 1), 9)["estimate"].to_list() == ["difference"]
 

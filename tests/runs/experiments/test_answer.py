@@ -10,7 +10,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from scipy import stats
+import scipy
 
 import townsquare as ts
 from raised_errors import raises_error
@@ -69,7 +69,7 @@ def mean_shift(run: ts.Run, proposition: int) -> float:
 
 def interval(values: list[float]) -> tuple[float, float, float]:
     mean, error = statistics.fmean(values), statistics.stdev(values) / math.sqrt(len(values))
-    margin = float(stats.t.ppf(0.975, len(values) - 1)) * error
+    margin = float(scipy.stats.t.ppf(0.975, len(values) - 1)) * error
     return mean, mean - margin, mean + margin
 
 

@@ -13,10 +13,10 @@ from typing import Any
 import numpy as np
 import polars as pl
 import pytest
+import scipy
 from hypothesis import given
 from hypothesis import settings as profile
 from hypothesis import strategies as st
-from scipy import stats
 
 import worker_jobs
 from raised_errors import raises_error
@@ -102,7 +102,7 @@ def _runs(values: dict[str, list[float]]) -> pl.DataFrame:
 def test_intervals_agree_with_scipy(n: int, seed: int) -> None:
     base, other = np.random.default_rng(seed).normal(size=(2, n)).tolist()
     row = paired(_runs({"base": base, "other": other}), "base").filter(pl.col("arm") == "other").row(0, named=True)
-    test = stats.ttest_rel(other, base)
+    test = scipy.stats.ttest_rel(other, base)
     low, high = test.confidence_interval(0.95)
     assert row["difference"] == pytest.approx(np.mean(np.subtract(other, base)))
     assert (row["low"], row["high"], row["p"]) == pytest.approx((low, high, test.pvalue))

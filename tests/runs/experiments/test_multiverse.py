@@ -8,11 +8,8 @@ import math
 from pathlib import Path
 
 import numpy as np
-import pandas
 import polars as pl
 import pytest
-import statsmodels.api as sm
-from statsmodels.formula.api import ols
 
 from townsquare.cli import main
 from townsquare.core.errors import RecordError
@@ -63,6 +60,10 @@ def test_every_universe_has_its_effect(tmp_path: Path) -> None:
 
 
 def test_shares_of_variance_are_those_of_statsmodels(tmp_path: Path) -> None:
+    import pandas
+    import statsmodels.api as sm
+    from statsmodels.formula.api import ols
+
     multiverse = made(tmp_path, noise=0.3, drop=2)
     effects = multiverse.effects("reach_false_mean")
     shares = {row["source"]: row["share"] for row in variance_shares(effects, multiverse.across).iter_rows(named=True)}

@@ -9,10 +9,10 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 import pytest
+import scipy
 from hypothesis import given
 from hypothesis import settings as profile
 from hypothesis import strategies as st
-from scipy import stats
 
 from raised_errors import raises_error
 from townsquare.cli import main
@@ -35,8 +35,8 @@ def pilot(differences: list[float]) -> pl.DataFrame:
 
 def exact_power(n: int, size: float, level: float = 0.05) -> float:
     """Power of the paired t test by the noncentral t distribution."""
-    bound, shift = stats.t.isf(level / 2, n - 1), size * math.sqrt(n)
-    return float(stats.nct.sf(bound, n - 1, shift) + stats.nct.cdf(-bound, n - 1, shift))
+    bound, shift = scipy.stats.t.isf(level / 2, n - 1), size * math.sqrt(n)
+    return float(scipy.stats.nct.sf(bound, n - 1, shift) + scipy.stats.nct.cdf(-bound, n - 1, shift))
 
 
 @given(st.floats(0.15, 4.0), st.floats(0.5, 0.95))
@@ -51,14 +51,14 @@ def test_the_least_number_that_has_the_power(size: float, power: float) -> None:
 
 def test_up_to_a_million_seeds_are_told() -> None:
     row = seeds_needed(pilot([-1.0, 1.0, 0.0]), "a", effect=0.0031).row(0, named=True)
-    normal = (stats.norm.ppf(0.975) + stats.norm.ppf(0.8)) ** 2 / 0.0031**2
+    normal = (scipy.stats.norm.ppf(0.975) + scipy.stats.norm.ppf(0.8)) ** 2 / 0.0031**2
     assert row["seeds"] == pytest.approx(normal, rel=1e-4)
     assert (row["seeds_cautious"], row["note"]) == (None, "more than 1,000,000 seeds")
 
 
 def test_the_cautious_spread_is_the_upper_bound() -> None:
     differences = [0.1, 0.4, 0.2, 0.9, 0.5]
-    upper = float(np.std(differences, ddof=1) * math.sqrt(4 / stats.chi2.ppf(0.2, 4)))
+    upper = float(np.std(differences, ddof=1) * math.sqrt(4 / scipy.stats.chi2.ppf(0.2, 4)))
     row = seeds_needed(pilot(differences), "a", effect=0.2).row(0, named=True)
     wide = seeds_needed(pilot([-upper, upper, 0.0]), "a", effect=0.2).row(0, named=True)
     assert row["seeds_cautious"] == wide["seeds"]
@@ -67,7 +67,7 @@ def test_the_cautious_spread_is_the_upper_bound() -> None:
 def test_it_does_find_the_effect_so_often() -> None:
     seeds = seeds_needed(pilot([-1.0, 1.0, 0.0]), "a", effect=0.7).row(0, named=True)["seeds"]
     rng = np.random.default_rng(1)
-    found = np.asarray(stats.ttest_1samp(rng.normal(0.7, 1.0, (4000, seeds)), 0.0, axis=1).pvalue) < 0.05
+    found = np.asarray(scipy.stats.ttest_1samp(rng.normal(0.7, 1.0, (4000, seeds)), 0.0, axis=1).pvalue) < 0.05
     assert found.mean() == pytest.approx(0.8, abs=0.03)
 
 
@@ -111,7 +111,7 @@ def test_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None
 def test_corrections(values: list[float]) -> None:
     found = corrected(pl.DataFrame({"p": [math.nan, *values]}))
     assert math.isnan(found["p_holm"][0])
-    assert found["p_fdr"][1:].to_list() == pytest.approx(stats.false_discovery_control(values).tolist())
+    assert found["p_fdr"][1:].to_list() == pytest.approx(scipy.stats.false_discovery_control(values).tolist())
     order, worst = np.argsort(values, kind="stable"), 0.0
     for rank, at in enumerate(order):  # Holm's own words: each against those that are left
         worst = min(1.0, max(worst, (len(values) - rank) * values[at]))

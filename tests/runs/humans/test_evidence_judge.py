@@ -11,10 +11,10 @@ from typing import ClassVar
 import numpy as np
 import polars as pl
 import pytest
+import scipy
 from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
-from scipy import stats
 
 from argument_tables import BAN, FUND, TEXTS, write_table
 from raised_errors import raises_error
@@ -131,8 +131,8 @@ def test_correlations_are_those_of_scipy(pair: np.ndarray) -> None:
     if one.std() == 0 or other.std() == 0:
         assert math.isnan(pearson(one, other))
     else:
-        assert pearson(one, other) == pytest.approx(stats.pearsonr(one, other).statistic, abs=1e-9)
-        assert spearman(one, other) == pytest.approx(stats.spearmanr(one, other).statistic, abs=1e-9)
+        assert pearson(one, other) == pytest.approx(scipy.stats.pearsonr(one, other).statistic, abs=1e-9)
+        assert spearman(one, other) == pytest.approx(scipy.stats.spearmanr(one, other).statistic, abs=1e-9)
     assert math.isnan(pearson(one[:2], other[:2]))
 
 

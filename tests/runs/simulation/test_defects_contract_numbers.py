@@ -12,10 +12,10 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 import pytest
+import scipy
 from hypothesis import given
 from hypothesis import settings as profile
 from hypothesis import strategies as st
-from scipy import stats
 
 from simswarm_oracle import Believer, update
 from townsquare.cli import main
@@ -65,7 +65,7 @@ def test_row_11_power_is_that_of_simulated_tests(size: float, seed: int) -> None
     for n, enough in ((seeds, True), (seeds - 1, False)):
         if n < 2:
             continue
-        found = np.asarray(stats.ttest_1samp(rng.normal(size, 1.0, (4000, n)), 0.0, axis=1).pvalue) < 0.05
+        found = np.asarray(scipy.stats.ttest_1samp(rng.normal(size, 1.0, (4000, n)), 0.0, axis=1).pvalue) < 0.05
         assert (found.mean() > 0.8 - 0.03) if enough else (found.mean() < 0.8 + 0.03)
 
 

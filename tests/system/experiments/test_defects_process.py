@@ -5,8 +5,6 @@ from __future__ import annotations
 import os
 import pty
 import signal
-import subprocess
-import sys
 import time
 from collections.abc import Callable
 from itertools import product
@@ -15,6 +13,7 @@ from pathlib import Path
 import pytest
 
 import townsquare as ts
+from forked_commands import ForkedCommand
 from killed_commands import in_session
 from townsquare.cli import main
 from townsquare.core import registry
@@ -28,12 +27,17 @@ from townsquare.scenario.settings import resolve_with_scenario
 
 LONG = ["synthetic:20", "--agents", "40", "--steps", "40", "--set", "moderation.strategy=none"]
 WITHIN = 5.0  # seconds
+Start = Callable[..., ForkedCommand]
 
 
-def start(*words: str, **how: object) -> subprocess.Popen[str]:
-    command = [sys.executable, "-m", "townsquare", *words]
-    pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True, "start_new_session": True}
-    return subprocess.Popen(command, **(pipes | how))  # type: ignore[call-overload, no-any-return]
+@pytest.fixture
+def start(tmp_path: Path) -> Start:
+    return lambda *words, **how: ForkedCommand([*words], tmp_path / "said.txt", tmp_path / "errors.txt", **how)
+
+
+def end_of(process: ForkedCommand) -> tuple[int | None, str]:
+    """Its exit code, and what it printed where errors go."""
+    return process.wait(60), process.errors
 
 
 def wait_until(is_so: Callable[[], object], seconds: float = 60.0) -> bool:
@@ -51,12 +55,12 @@ def begun(out: Path) -> list[Path]:
     return [path.parent for path in out.rglob("run.lock") if path.parent != out and is_locked(path.parent)]
 
 
-def test_row_04_workers_end_with_their_parent(tmp_path: Path) -> None:
+def test_row_04_workers_end_with_their_parent(start: Start, tmp_path: Path) -> None:
     out = tmp_path / "out"
     words = ["compare", *LONG, "--seeds", "3", "--out", str(out)]
     process = start(*words, "--workers", "2")
-    assert wait_until(lambda: begun(out)), process.communicate()
-    process.kill()
+    assert wait_until(lambda: begun(out)), process.errors
+    process.send(signal.SIGKILL)
     process.wait()
     assert wait_until(lambda: not in_session(process.pid), WITHIN), in_session(process.pid)
     assert main([*words, "--workers", "1", "--quiet"]) == 0
@@ -65,29 +69,29 @@ def test_row_04_workers_end_with_their_parent(tmp_path: Path) -> None:
     assert Run.open(out / "all" / "seed-1").verify() == alone.content_hash
 
 
-def test_row_04_workers_hear_an_interrupt(tmp_path: Path) -> None:
+def test_row_04_workers_hear_an_interrupt(start: Start, tmp_path: Path) -> None:
     out = tmp_path / "out"
     process = start("compare", *LONG, "--seeds", "3", "--workers", "2", "--out", str(out))
-    assert wait_until(lambda: begun(out)), process.communicate()
+    assert wait_until(lambda: begun(out)), process.errors
     worker = next(int(line.split()[0]) for line in in_session(process.pid) if "spawn_main" in line)
     os.kill(worker, signal.SIGINT)
-    _, err = process.communicate(timeout=60)
-    assert process.returncode == 130, err
+    code, err = end_of(process)
+    assert code == 130, err
     assert f"--out {out}" in err
     assert "Traceback" not in err
     assert wait_until(lambda: not in_session(process.pid), WITHIN)
 
 
 @pytest.mark.parametrize("command", ["run", "compare"])
-def test_row_04_a_lost_terminal_is_an_order_to_end(command: str, tmp_path: Path) -> None:
+def test_row_04_a_lost_terminal_is_an_order_to_end(command: str, start: Start, tmp_path: Path) -> None:
     out = tmp_path / "out"
     more = ["--seeds", "2", "--workers", "2"] if command == "compare" else []
     process = start(command, *LONG, *more, "--out", str(out))
-    assert wait_until(lambda: begun(out) if more else is_locked(out)), process.communicate()
+    assert wait_until(lambda: begun(out) if more else is_locked(out)), process.errors
     os.killpg(process.pid, signal.SIGHUP)  # as a shell does that has lost its terminal, to each of its jobs
     os.killpg(process.pid, signal.SIGHUP)  # and as the system does when the shell has ended
-    _, err = process.communicate(timeout=60)
-    assert process.returncode == 129, err
+    code, err = end_of(process)
+    assert code == 129, err
     assert f"resume {out}" in err if command == "run" else f"--out {out}" in err
     assert "Traceback" not in err
     states = {Run.open(path.parent).state for path in out.rglob("run.db")}
@@ -96,26 +100,26 @@ def test_row_04_a_lost_terminal_is_an_order_to_end(command: str, tmp_path: Path)
     assert wait_until(lambda: not in_session(process.pid), WITHIN)
 
 
-def test_row_04_a_terminal_that_is_gone_is_no_error(tmp_path: Path) -> None:
+def test_row_04_a_terminal_that_is_gone_is_no_error(start: Start, tmp_path: Path) -> None:
     out = tmp_path / "out"
     ours, its = pty.openpty()
-    process = start("run", *LONG, "--out", str(out), stdin=its, stdout=its, stderr=its)
-    os.close(its)
+    process = start("run", *LONG, "--out", str(out), terminal=os.ttyname(its))
     assert wait_until(lambda: is_locked(out))
+    os.close(its)
     os.close(ours)
-    process.send_signal(signal.SIGHUP)
+    process.send(signal.SIGHUP)
     assert process.wait(60) == 129
     assert Run.open(out).state == "stopped"
     assert main(["resume", str(out), "--quiet"]) == 0
 
 
-def test_row_04_nohup_is_respected(tmp_path: Path) -> None:
+def test_row_04_nohup_is_respected(start: Start, tmp_path: Path) -> None:
     out = tmp_path / "out"
-    process = start("run", *LONG, "--out", str(out), preexec_fn=lambda: signal.signal(signal.SIGHUP, signal.SIG_IGN))
-    assert wait_until(lambda: is_locked(out)), process.communicate()
-    process.send_signal(signal.SIGHUP)
-    _, err = process.communicate(timeout=60)
-    assert process.returncode == 0, err
+    process = start("run", *LONG, "--no-report", "--out", str(out), deaf=(signal.SIGHUP,))
+    assert wait_until(lambda: is_locked(out)), process.errors
+    process.send(signal.SIGHUP)
+    code, err = end_of(process)
+    assert code == 0, err
 
 
 def test_row_13_one_run_is_begun_before_any(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

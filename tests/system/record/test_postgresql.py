@@ -8,8 +8,7 @@ from __future__ import annotations
 
 import os
 import pickle
-import subprocess
-import sys
+import signal
 import time
 from pathlib import Path
 
@@ -19,10 +18,11 @@ from polars.testing import assert_frame_equal
 
 import postgres_server
 import townsquare as ts
+from forked_commands import ForkedCommand
 from postgres_server import ask, new_address
 from raised_errors import raises_error
 from random_records import header, random_batches, record, summary_of, wait_while_running
-from record_writer import start_writer
+from record_writer import Writer
 from townsquare.cli import main
 from townsquare.core import schema
 from townsquare.core.errors import HashMismatch, RecordError, RunBusy, SettingError
@@ -78,11 +78,12 @@ def test_a_killed_run_is_resumed_from_its_folder(address: Address, tmp_path: Pat
     folder = tmp_path / "run"
     words = ["synthetic:60", "--agents", "40", "--steps", "24", "--quiet"]
     url = ["--record", address.url, "--record-schema", address.schema]
-    with subprocess.Popen([sys.executable, "-m", "townsquare", "run", *words, "--out", str(folder), *url]) as process:
-        while _last_step(address) < 2:
-            assert process.poll() is None
-            time.sleep(0.1)
-        process.kill()
+    process = ForkedCommand(["run", *words, "--out", str(folder), *url], tmp_path / "said.txt")
+    while _last_step(address) < 2:
+        assert process.poll() is None, process.said
+        time.sleep(0.01)
+    process.send(signal.SIGKILL)
+    process.wait()
     stopped = Run.open(folder)
     assert 2 <= stopped.last_step < 24
     wait_while_running(stopped)
@@ -123,13 +124,14 @@ def test_a_second_writer_is_refused(address: Address, tmp_path: Path) -> None:
 
 
 def test_the_lock_ends_with_a_killed_process(address: Address, tmp_path: Path) -> None:
-    with start_writer(tmp_path, "postgresql", 10_000) as writer:
-        assert writer.stdout is not None
-        assert writer.stdout.readline() == "open -1\n"
+    writer = Writer(tmp_path, "postgresql", 10_000)
+    try:
+        writer.until("open -1")
         there = address_in(tmp_path)
         assert there is not None
         with pytest.raises(RunBusy):
             PostgresRecorder(tmp_path, there).open(header())
+    finally:
         writer.kill()
     recorder = PostgresRecorder(tmp_path, there)
     recorder.open(header())

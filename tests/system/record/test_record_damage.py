@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import re
 import sqlite3
-import subprocess
-import sys
 from contextlib import closing
 from io import BytesIO
 from pathlib import Path
@@ -15,9 +13,10 @@ import polars as pl
 import pytest
 
 from changed_rows import change_rows
+from forked_commands import Forked
 from raised_errors import raises_error
 from random_records import header, random_batches, record, recorded
-from repository import environment_with_helpers
+from record_writer import write_until_the_disk_is_full
 from townsquare.core import schema
 from townsquare.core.errors import HashMismatch, RecordError, TownsquareError, WrongVersion
 from townsquare.record.batches import Batches
@@ -26,24 +25,6 @@ from townsquare.record.run import Run
 from townsquare.record.sqlite import FolderRecorder
 
 STEPS = [random_batches(step, most=20, least=1) for step in range(3)]
-FULL_DISK = """
-import resource, sys
-from random_records import random_batches, record
-from townsquare.core.errors import RecordError
-from townsquare.record.sqlite import FolderRecorder
-
-def steps():
-    for step in range(6):
-        if step == 3:
-            resource.setrlimit(resource.RLIMIT_FSIZE, (4096, resource.RLIM_INFINITY))
-        yield random_batches(step, most=200)
-
-recorder = FolderRecorder(sys.argv[1])
-try:
-    record(recorder, steps(), bulky=sys.argv[2] == "parquet")
-except RecordError as error:
-    print(error)
-"""
 
 
 def change(folder: Path, *statements: str) -> None:
@@ -181,10 +162,10 @@ def test_a_changed_part_is_found_in_its_step(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("kind", ["sqlite", "parquet"])
 def test_a_full_disk_loses_no_committed_step(tmp_path: Path, kind: str) -> None:
-    command = [sys.executable, "-c", FULL_DISK, str(tmp_path), kind]
-    said = subprocess.run(command, env=environment_with_helpers(), capture_output=True, text=True, check=True).stdout
-    assert str(tmp_path) in said
-    assert f"run `townsquare resume {tmp_path}`: steps up to 2 are safe" in said
+    process = Forked(write_until_the_disk_is_full, (tmp_path, kind), tmp_path.with_name(f"{tmp_path.name}-said.txt"))
+    assert process.wait() == 0, process.said
+    assert str(tmp_path) in process.said
+    assert f"run `townsquare resume {tmp_path}`: steps up to 2 are safe" in process.said
     run = Run.open(tmp_path)
     assert (run.state, run.last_step) == ("stopped", 2)
     run.verify()

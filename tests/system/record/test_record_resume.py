@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -19,7 +20,7 @@ from random_records import (
     summary_of,
     wait_while_running,
 )
-from record_writer import start_writer
+from record_writer import Writer
 from townsquare.core import schema
 from townsquare.core.errors import HashMismatch, RecordError, RunBusy, WrongVersion
 from townsquare.record.batches import Batches
@@ -129,40 +130,44 @@ def test_a_second_writer_is_refused(tmp_path: Path) -> None:
 
 
 def test_a_writer_in_another_process_is_named(tmp_path: Path) -> None:
-    with start_writer(tmp_path, "sqlite", 10_000) as writer:
-        assert writer.stdout is not None
-        assert writer.stdout.readline() == "open -1\n"
+    writer = Writer(tmp_path, "sqlite", 10_000)
+    try:
+        writer.until("open -1")
         assert Run.open(tmp_path).state == "running"
         with raises_error(RunBusy, got=f"process {writer.pid} is writing it"):
             FolderRecorder(tmp_path).open(header())
+    finally:
         writer.kill()
     assert Run.open(tmp_path).state == "stopped"
 
 
+N_STEPS = 16
+
+
+@cache
+def hash_of_the_steps_of_a_writer() -> str:
+    chain = HashChain()
+    for step in range(N_STEPS):
+        chain.add(step, random_batches(step, most=200).get)
+    return chain.value
+
+
 @pytest.mark.parametrize("kind", ON_DISK)
 def test_killed_at_any_moment_and_resumed(kind: str, tmp_path: Path) -> None:
-    folder, n_steps = tmp_path / "run", 16
+    folder = tmp_path / "run"
     for kill_after in (0, 9):
-        with start_writer(folder, kind, n_steps) as writer:
-            assert writer.stdout is not None
-            for line in writer.stdout:
-                if line == f"{kill_after}\n":
-                    break
-            writer.kill()
+        writer = Writer(folder, kind, N_STEPS)
+        writer.until(str(kill_after))
+        writer.kill()
         run = Run.open(folder)
         wait_while_running(run)
-        assert kill_after <= run.last_step <= n_steps
-        assert run.state == "stopped" or run.last_step == n_steps - 1
+        assert kill_after <= run.last_step <= N_STEPS
+        assert run.state == "stopped" or run.last_step == N_STEPS - 1
         run.verify()
-    with start_writer(folder, kind, n_steps) as writer:
-        writer.communicate()
-    assert writer.returncode == 0
+    assert Writer(folder, kind, N_STEPS).wait() == 0
     run = Run.open(folder)
-    assert (run.state, run.last_step) == ("finished", n_steps - 1)
-    chain = HashChain()
-    for step in range(n_steps):
-        chain.add(step, random_batches(step, most=200).get)
-    assert run.verify() == run.content_hash == chain.value
+    assert (run.state, run.last_step) == ("finished", N_STEPS - 1)
+    assert run.verify() == run.content_hash == hash_of_the_steps_of_a_writer()
 
 
 def test_a_finished_run_is_one_file_that_can_be_copied(tmp_path: Path) -> None:

@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 import polars as pl
 import pytest
+import scipy
 from hypothesis import given
 from hypothesis import settings as limits
 from hypothesis import strategies as st
-from scipy import stats
 
 from handwritten_runs import FrameRun, injected, settings
 from handwritten_runs import run_of_courses as run
@@ -127,9 +127,11 @@ def test_polarization_is_the_variance_of_all_distances(stances: list[float]) -> 
 
 def test_bimodality_tells_two_humps_from_one() -> None:
     def of(sample: np.ndarray[Any, np.dtype[np.float64]]) -> float:
-        return bimodality(float(stats.skew(sample, bias=False)), float(stats.kurtosis(sample, bias=False)), len(sample))
+        return bimodality(
+            float(scipy.stats.skew(sample, bias=False)), float(scipy.stats.kurtosis(sample, bias=False)), len(sample)
+        )
 
-    normal = np.asarray(stats.norm.ppf(np.linspace(0.001, 0.999, 2000)))
+    normal = np.asarray(scipy.stats.norm.ppf(np.linspace(0.001, 0.999, 2000)))
     humps = np.concatenate([normal - 4, normal + 4])
     assert of(normal) < 5 / 9 < of(humps)
 

@@ -8,7 +8,7 @@ import networkx as nx
 import numpy as np
 import polars as pl
 import pytest
-from scipy import stats
+import scipy
 
 from handwritten_runs import FrameRun, injected, settings, written
 from townsquare.analysis.diffusion import (
@@ -122,9 +122,9 @@ def test_differences_by_veracity_are_those_of_scipy() -> None:
     found = veracity_tests(rows).filter(pl.col("measure") == "shares").row(0, named=True)
     true, false = (rows.filter(pl.col("veracity") == word)["shares"].to_numpy() for word in ("true", "false"))
     assert found["value"] == pytest.approx(false.mean() - true.mean())
-    assert found["p_welch"] == pytest.approx(stats.ttest_ind(false, true, equal_var=False).pvalue)
-    assert found["p_rank"] == pytest.approx(stats.mannwhitneyu(false, true).pvalue)
-    assert found["p_ks"] == pytest.approx(stats.ks_2samp(false, true).pvalue)
+    assert found["p_welch"] == pytest.approx(scipy.stats.ttest_ind(false, true, equal_var=False).pvalue)
+    assert found["p_rank"] == pytest.approx(scipy.stats.mannwhitneyu(false, true).pvalue)
+    assert found["p_ks"] == pytest.approx(scipy.stats.ks_2samp(false, true).pvalue)
     assert found["p_corrected"] >= found["p_rank"]
 
 

@@ -7,7 +7,7 @@ import math
 import numpy as np
 import polars as pl
 import pytest
-from scipy import stats
+import scipy
 
 from handwritten_runs import FrameRun, injected, settings, written
 from townsquare.analysis.groups import number_bands, stance_groups, trait_groups
@@ -75,7 +75,7 @@ def test_a_discrete_power_law_is_the_one_of_largest_likelihood() -> None:
     """The exponent maximizes the likelihood of the zeta distribution of scipy."""
     x = np.random.default_rng(2).zipf(2.2, 800)
     row = size_models(x).filter(pl.col("x_min") == 1).row(0, named=True)
-    at = [stats.zipf.logpmf(x, row["alpha"] + step).sum() for step in (-0.02, 0.0, 0.02)]
+    at = [scipy.stats.zipf.logpmf(x, row["alpha"] + step).sum() for step in (-0.02, 0.0, 0.02)]
     assert at[1] > max(at[0], at[2])
 
 
@@ -120,9 +120,11 @@ def test_trait_tests_are_those_of_scipy() -> None:
     values = amounts["popularity"].to_numpy()
     order = np.argsort(values)
     table = np.array([np.bincount(color[order[:40]], minlength=3), np.bincount(color[order[-40:]], minlength=3)])
-    expected = stats.chi2_contingency(table, correction=False)
+    expected = scipy.stats.chi2_contingency(table, correction=False)
     assert rows["color"]["chi2"] == pytest.approx(expected.statistic)
-    assert rows["color"]["p_kruskal"] == pytest.approx(stats.kruskal(*(values[color == c] for c in range(3))).pvalue)
+    assert rows["color"]["p_kruskal"] == pytest.approx(
+        scipy.stats.kruskal(*(values[color == c] for c in range(3))).pvalue
+    )
     assert rows["color"]["p_corrected"] < 0.001
     assert rows["none"]["p_corrected"] == pytest.approx(rows["none"]["p"])
 
@@ -179,8 +181,8 @@ def test_tests_of_topics_are_those_of_scipy_and_outliers_are_left_out() -> None:
     )
     samples = [frame.filter(pl.col("topic") == word)["value"].to_numpy() for word in "abc"]
     row = compare_topics(frame).row(0, named=True)
-    assert row["f"] == pytest.approx(stats.f_oneway(*samples).statistic)
-    assert row["p_kruskal"] == pytest.approx(stats.kruskal(*samples).pvalue)
+    assert row["f"] == pytest.approx(scipy.stats.f_oneway(*samples).statistic)
+    assert row["p_kruskal"] == pytest.approx(scipy.stats.kruskal(*samples).pvalue)
     clear = frame.with_columns(value=pl.when(pl.col("topic") == "a").then(9.0).otherwise(pl.col("value")))
     hidden = clear.with_columns(value=pl.when(pl.col("root") == 1).then(5000.0).otherwise(pl.col("value")))
     every, without = compare_topics(hidden)["p_anova"].to_list()

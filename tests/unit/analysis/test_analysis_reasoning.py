@@ -9,9 +9,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 import pytest
-from scipy import stats
-from sklearn.metrics import cohen_kappa_score
-from statsmodels.duration.survfunc import SurvfuncRight
+import scipy
 
 from handwritten_runs import FrameRun, injected, settings
 from raised_errors import raises_error
@@ -78,6 +76,8 @@ def test_tone_by_action() -> None:
 
 
 def test_agreement_is_that_of_scikit_learn() -> None:
+    from sklearn.metrics import cohen_kappa_score
+
     rng = np.random.default_rng(0)
     said = np.array([GOOD, BAD, PLAIN])
     frame = pl.DataFrame(
@@ -153,9 +153,9 @@ def test_tests_of_means_are_those_of_scipy() -> None:
     rng = np.random.default_rng(1)
     a, b = rng.poisson(3, 40), rng.poisson(2, 40)
     rows = {row["test"]: row for row in people.compare_means(a, b).to_dicts()}
-    assert rows["pooled"]["p"] == pytest.approx(stats.ttest_ind(a, b).pvalue)
-    assert rows["Welch"]["p"] == pytest.approx(stats.ttest_ind(a, b, equal_var=False).pvalue)
-    assert rows["paired"]["p"] == pytest.approx(stats.ttest_rel(a, b).pvalue)
+    assert rows["pooled"]["p"] == pytest.approx(scipy.stats.ttest_ind(a, b).pvalue)
+    assert rows["Welch"]["p"] == pytest.approx(scipy.stats.ttest_ind(a, b, equal_var=False).pvalue)
+    assert rows["paired"]["p"] == pytest.approx(scipy.stats.ttest_rel(a, b).pvalue)
     assert rows["permutation"]["p"] == pytest.approx(rows["pooled"]["p"], abs=0.02)
     assert rows["paired permutation"]["p"] == pytest.approx(rows["paired"]["p"], abs=0.02)
     assert set(people.compare_means(a, b[:-1])["test"]) == {"pooled", "Welch", "permutation"}
@@ -236,7 +236,7 @@ WITHOUT = moderated({0: 20, 1: 22, 2: 30, 3: 20}, {}, {2: 15, 3: 5})
 def test_effects_are_paired_by_post() -> None:
     rows = {(row["measure"], row["veracity"]): row for row in moderation_effects(WITH, WITHOUT).to_dicts()}
     assert rows["exposures", "false"]["value"] == -10.0
-    assert rows["exposures", "false"]["p_paired"] == pytest.approx(stats.ttest_rel([10, 20], [30, 20]).pvalue)
+    assert rows["exposures", "false"]["p_paired"] == pytest.approx(scipy.stats.ttest_rel([10, 20], [30, 20]).pvalue)
     assert rows["prevented", "false"]["value"] == 20
     assert rows["harmed", "true"]["value"] == 1
     assert rows["missed", "false"]["value"] == 1
@@ -254,6 +254,8 @@ def test_implied_truth_looks_at_posts_without_a_label() -> None:
 
 
 def test_time_to_a_verdict_is_that_of_statsmodels() -> None:
+    from statsmodels.duration.survfunc import SurvfuncRight
+
     rng = np.random.default_rng(0)
     posts = [injected(at, Veracity.FALSE, int(step)) for at, step in enumerate(rng.integers(1, 9, 40))]
     marked = {at: int(posts[at]["step"] + rng.integers(0, 5)) for at in range(40) if rng.random() < 0.6}
@@ -280,7 +282,7 @@ def test_what_moderation_changed_for_whom() -> None:
     before[:30], after[:10] = 1, 1
     before[:20], after[:20] = before[:20] + 1, after[:20] + 1
     assert row["value"] == pytest.approx((after - before).mean())
-    assert row["p"] == pytest.approx(stats.ttest_rel(after, before).pvalue)
+    assert row["p"] == pytest.approx(scipy.stats.ttest_rel(after, before).pvalue)
 
 
 def test_whom_moderation_meets() -> None:

@@ -1,4 +1,4 @@
-"""Estimates against statsmodels and scipy on random data."""
+"""Estimates against statsmodels and scipy on random data; imports that take seconds stand in the tests."""
 
 from __future__ import annotations
 
@@ -6,11 +6,7 @@ import math
 
 import numpy as np
 import pytest
-from scipy import stats
-from statsmodels.stats.contingency_tables import Table
-from statsmodels.stats.multitest import multipletests
-from statsmodels.stats.proportion import proportion_confint
-from statsmodels.stats.weightstats import CompareMeans, DescrStatsW
+import scipy
 
 from townsquare.analysis import statistics
 
@@ -18,6 +14,8 @@ DRAWS = np.random.default_rng(3)
 
 
 def test_mean_and_its_interval() -> None:
+    from statsmodels.stats.weightstats import DescrStatsW
+
     x = DRAWS.normal(2.0, 3.0, 40)
     found = statistics.mean(x)
     assert found.value == pytest.approx(x.mean())
@@ -25,6 +23,8 @@ def test_mean_and_its_interval() -> None:
 
 
 def test_difference_of_means() -> None:
+    from statsmodels.stats.weightstats import CompareMeans, DescrStatsW
+
     a, b = DRAWS.normal(1.0, 1.0, 30), DRAWS.normal(0.0, 4.0, 12)
     ends = CompareMeans(DescrStatsW(a), DescrStatsW(b)).tconfint_diff(usevar="unequal")
     found = statistics.difference(a, b)
@@ -33,10 +33,14 @@ def test_difference_of_means() -> None:
 
 @pytest.mark.parametrize(("part", "whole"), [(0, 9), (3, 10), (50, 50), (120, 4000)])
 def test_share_and_its_interval(part: int, whole: int) -> None:
+    from statsmodels.stats.proportion import proportion_confint
+
     assert statistics.share(part, whole)[1:] == pytest.approx(proportion_confint(part, whole, method="wilson"))
 
 
 def test_correction_of_p_values_leaves_out_what_is_unknown() -> None:
+    from statsmodels.stats.multitest import multipletests
+
     p = DRAWS.random(20)
     known = statistics.corrected(p)
     assert known == pytest.approx(multipletests(p, method="fdr_bh")[1])
@@ -52,6 +56,8 @@ def test_gini_is_half_the_relative_mean_difference() -> None:
 
 
 def test_chi_square_and_cramers_v() -> None:
+    from statsmodels.stats.contingency_tables import Table
+
     table = DRAWS.integers(1, 40, (5, 3))
     found = statistics.cramers_v(table)
     other = Table(table, shift_zeros=False).test_nominal_association()
@@ -59,7 +65,9 @@ def test_chi_square_and_cramers_v() -> None:
     assert found.v == pytest.approx(math.sqrt(found.chi2 / (table.sum() * 2)))
     for end, tail in ((found.low, 0.975), (found.high, 0.025)):
         if 0 < end < 1:
-            assert stats.ncx2.cdf(found.chi2, found.dof, end**2 * table.sum() * 2) == pytest.approx(tail, abs=1e-6)
+            assert scipy.stats.ncx2.cdf(found.chi2, found.dof, end**2 * table.sum() * 2) == pytest.approx(
+                tail, abs=1e-6
+            )
 
 
 def test_interval_of_cramers_v_covers() -> None:

@@ -6,9 +6,9 @@ import itertools
 
 import numpy as np
 import pytest
+import scipy
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from scipy.stats import chi2
 
 from townsquare.core.draws import U64, Draws, Stage, StageDraws, bits_oracle, chain, text_key, uniform_oracle
 
@@ -84,7 +84,7 @@ def test_draws_are_uniform_and_neighbors_unrelated(agents: np.ndarray, keys: np.
 def _chi_square(counts: np.ndarray) -> float:
     """Chance of counts at least as uneven, if all cells were equally likely."""
     expected = counts.sum() / counts.size
-    return float(chi2.sf(((counts - expected) ** 2 / expected).sum(), counts.size - 1))
+    return float(scipy.stats.chi2.sf(((counts - expected) ** 2 / expected).sum(), counts.size - 1))
 
 
 def test_lasting_draws_do_not_depend_on_the_step() -> None:

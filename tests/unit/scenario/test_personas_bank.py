@@ -6,7 +6,7 @@ from itertools import combinations
 
 import numpy as np
 import pytest
-from scipy import stats
+import scipy
 
 from townsquare.scenario.population.personas import persona_shares, stated_shares
 from townsquare.scenario.population.question_bank import NO_ANSWER, NumberRange, QuestionBank, bundled_bank
@@ -32,7 +32,7 @@ def test_every_question_has_its_stated_distribution(samples: dict[int, np.ndarra
     p = np.array([one.p for traits in samples.values() for one in persona_shares(traits, bank)])
     assert p.size == 19 * len(SEEDS)
     assert p.min() > 0.05 / p.size
-    assert stats.kstest(p, "uniform").pvalue > 0.01
+    assert scipy.stats.kstest(p, "uniform").pvalue > 0.01
 
 
 def test_language_given_ethnicity_is_the_stated_table(samples: dict[int, np.ndarray], bank: QuestionBank) -> None:
@@ -45,7 +45,7 @@ def test_language_given_ethnicity_is_the_stated_table(samples: dict[int, np.ndar
         assert table[chances == 0].sum() == 0
         for row, stated in zip(table, chances, strict=True):
             there = stated > 0
-            p.append(stats.chisquare(row[there], stated[there] * row.sum()).pvalue)
+            p.append(scipy.stats.chisquare(row[there], stated[there] * row.sum()).pvalue)
     assert len(p) == 6 * len(SEEDS)
     assert min(p) > 0.05 / len(p)
     white = bank.code("ethnicity", "White/Caucasian")
@@ -60,11 +60,11 @@ def test_age_is_a_normal_of_35_and_12_held_to_18_to_60(samples: dict[int, np.nda
     stated = NumberRange(35, 12, 18, 60).chances()
     drawn = np.clip(np.trunc(np.random.default_rng(0).normal(35, 12, 2_000_000)), 18, 60).astype(int)
     assert np.bincount(drawn - 18, minlength=43) / drawn.size == pytest.approx(stated, abs=0.001)
-    assert stated[0] == pytest.approx(stats.norm.cdf(19, 35, 12))
-    assert stated[-1] == pytest.approx(stats.norm.sf(60, 35, 12))
+    assert stated[0] == pytest.approx(scipy.stats.norm.cdf(19, 35, 12))
+    assert stated[-1] == pytest.approx(scipy.stats.norm.sf(60, 35, 12))
     for traits in samples.values():
         counts = np.bincount(traits[:, 0] - 18, minlength=43)
-        assert stats.chisquare(counts, stated * N).pvalue > 0.01 / len(SEEDS)
+        assert scipy.stats.chisquare(counts, stated * N).pvalue > 0.01 / len(SEEDS)
 
 
 def test_all_other_pairs_of_questions_are_independent(samples: dict[int, np.ndarray], bank: QuestionBank) -> None:
@@ -76,14 +76,14 @@ def test_all_other_pairs_of_questions_are_independent(samples: dict[int, np.ndar
         for pair in combinations(range(len(groups)), 2):
             table = np.zeros([int(groups[number].max()) + 1 for number in pair], int)
             np.add.at(table, tuple(groups[number] for number in pair), 1)
-            found = stats.chi2_contingency(table[table.sum(1) > 0][:, table.sum(0) > 0]).pvalue
+            found = scipy.stats.chi2_contingency(table[table.sum(1) > 0][:, table.sum(0) > 0]).pvalue
             if pair == dependent:
                 assert found == 0
             else:
                 p.append(found)
     assert len(p) == 170 * len(SEEDS)
     assert min(p) > 0.05 / len(p)
-    assert stats.kstest(p, "uniform").pvalue > 0.01
+    assert scipy.stats.kstest(p, "uniform").pvalue > 0.01
 
 
 def test_the_source_has_20_entries_and_19_labels_and_not_23(bank: QuestionBank) -> None:
@@ -97,7 +97,7 @@ def test_shares_agree_with_scipy(bank: QuestionBank) -> None:
     traits = sample_people(0, 3_000, Population(), (), 1).traits
     shares = {one.label: one for one in persona_shares(traits, bank)}
     one = shares["hobby"]
-    found = stats.chisquare(one.counts, one.stated * one.counts.sum())
+    found = scipy.stats.chisquare(one.counts, one.stated * one.counts.sum())
     assert (one.statistic, one.p) == pytest.approx((found.statistic, found.pvalue))
     assert (one.freedom, one.few, one.missing) == (7, False, 0)
     assert shares["primary_language"].freedom == 3 + 2 + 5 + 1 + 1 + 1

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import scipy
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from scipy import stats
 
 from raised_errors import raises_error
 from townsquare.core.errors import SettingError
@@ -40,7 +40,7 @@ def p_value(codes: np.ndarray, margin: dict[str, float], label: str, bank: Quest
     target = read_margins({label: margin}, bank)[0]
     counts = np.bincount(group_by_spans(codes, target.spans), minlength=target.share.size)
     assert counts[-1] == 0
-    return float(stats.chisquare(counts[:-1], target.share[:-1] * codes.size).pvalue)
+    return float(scipy.stats.chisquare(counts[:-1], target.share[:-1] * codes.size).pvalue)
 
 
 # --- a question bank ---------------------------------------------------------------------------------------
@@ -203,7 +203,7 @@ def test_respondents_stand_for_others_by_their_weight(respondents: Path, bank: Q
     assert who == {name for name, weight in zip(known.ids, weights, strict=True) if weight > 0}
     counts = np.bincount([int(name[1 : name.index("/")]) for name in people.names], minlength=80)
     positive = weights > 0
-    assert stats.chisquare(counts[positive], weights[positive] * N).pvalue > 0.01
+    assert scipy.stats.chisquare(counts[positive], weights[positive] * N).pvalue > 0.01
     assert 0 < effective_size(weights) < 80
 
 

@@ -9,9 +9,9 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import scipy
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from scipy.optimize import minimize
 
 from raised_errors import raises_error
 from repository import ROOT, SHARED
@@ -109,7 +109,7 @@ def test_the_fit_is_an_optimum_of_the_stated_loss() -> None:
     found = fit(rows.note, rows.rater, rows.value, PENALTY, notes=rows.notes, raters=rows.raters)
     values = np.concatenate([[found.mean], *found.raters, *found.notes])
     assert _loss(values, rows) == pytest.approx(found.loss, abs=1e-12)
-    better = minimize(_loss, values, args=(rows,), method="L-BFGS-B", options={"maxiter": 30})
+    better = scipy.optimize.minimize(_loss, values, args=(rows,), method="L-BFGS-B", options={"maxiter": 30})
     assert better.fun > found.loss - 1e-7
 
 

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 import pytest
-from scipy.special import gammaincinv
+import scipy
 
 from small_worlds import (
     feed_of,
@@ -57,7 +57,7 @@ def kinds_of(chosen: ProposedActions) -> dict[str, int]:
 def activities(n: int) -> npt.NDArray[np.float64]:
     """Activity of n persons who stand for the default population."""
     u = np.maximum((np.arange(n) + 0.5) / n - SILENT, 0) / (1 - SILENT)
-    return np.asarray(gammaincinv(SHAPE, u) / (SHAPE * (1 - SILENT)))
+    return np.asarray(scipy.special.gammaincinv(SHAPE, u) / (SHAPE * (1 - SILENT)))
 
 
 def crowd(n: int, *, stance: float = 0.0, activity: float | None = 1.0) -> World:

@@ -7,11 +7,10 @@ import random
 from collections.abc import Callable
 from dataclasses import replace
 from itertools import count
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import polars as pl
 import pytest
-from matplotlib.axes import Axes
 
 from raised_errors import raises_error
 from townsquare.analysis.contract import Measure, measure
@@ -21,6 +20,9 @@ from townsquare.core.text_table import Table
 from townsquare.pages.report.section import Section
 from townsquare.pages.report.svg import Figure
 from townsquare.testing.measure_conformance import check_measure, check_section
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 CALLS = count()
 PLAIN = Measure("mine", "agents", "neither", "A number.", number=lambda run: float(run.last_step))
