@@ -71,7 +71,8 @@ def _reach_and_labels(run: Reads) -> pl.DataFrame:
     return pl.concat([
         _named(newly.select(pl.col("age").alias("at"), reached.alias("value")), "reach_by_age",
                f"Reach of {which} by age", "agents", _AGES),
-        _named(labeled.rename({"step": "at"}), "share_labeled", f"Exposures to {which} with a label", "share", "step"),
+        _named(labeled.rename({"step": "at"}), "share_labeled", f"Exposures to {which}: share with a label", "share",
+               "step"),
     ])  # fmt: skip
 
 

@@ -44,7 +44,7 @@ _SCALES = {"stance", "accuracy", "proportion", "ratio", "0 or 1"}
 _SIGNED = {"engagement_gap_per_post"}
 """Outcomes that may be negative: no percent of the baseline either."""
 FEW_SEEDS = 5
-_UNCORRECTED = "not clear after correction"
+_UNCORRECTED = "suggestive"
 _LONGEST_POST = 66
 _EFFECTS = {
     **dict.fromkeys(("role", "outcome", "title", "unit", "direction", "arm", "label"), pl.String),
@@ -79,7 +79,7 @@ class Answer:
         ``title``, ``unit``, ``direction``, ``arm``, ``label``, ``base`` and ``mean`` (over the seeds in which both are
         defined), ``difference`` with ``low``, ``high`` (paired by seed, 95% t interval), ``p``, ``p_holm`` (corrected
         among outcomes of the same role), ``pairs``, ``verdict`` (``better``, ``worse``, ``higher``, ``lower``, ``no
-        detectable effect``, ``not clear after correction``: p < 0.05 but not with Holm's correction, ``no interval``).
+        detectable effect``, ``suggestive``: p < 0.05 but not with Holm's correction, ``no interval``).
         The primary outcome comes first, then others by size of the effect over the width of its interval.
     exposed : DataFrame
         Effects on the beliefs of those who see most false posts:
@@ -419,4 +419,4 @@ def _cautions(
     moderating = [(arm, run) for (arm, at), run in runs.items() if at == seed and moderated(run)]
     for arm, run in moderating[-1:]:
         yield from of_moderation(CachedRun(run, large=True), f" (arm: {short[arm]})")
-    yield "The 95% CIs are of chance differences between seeds (repeated runs) only, not of whether the model is right."
+    yield "The 95% CIs cover chance differences between seeds (repeated runs) only, not errors of the model."

@@ -92,8 +92,8 @@ def _levels(sides: pl.DataFrame, clock: Clock) -> str:
         there, level = ("false", false) if math.isnan(true) else ("true", true)
         return f"Only {there} posts were injected; by {when} each had {number(level, 1)} actions on average."
     text = (
-        f"By {when}, true posts had {number(true, 1)} likes, dislikes, shares and comments each on average "
-        f"and false posts {number(false, 1)}"
+        f"By {when}, each true post had {number(true, 1)} likes, dislikes, shares and comments on average "
+        f"and each false post {number(false, 1)}"
     )
     if false == 0:
         return text + (": neither had any." if true == 0 else ", so the ratio is undefined.")

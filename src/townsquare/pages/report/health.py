@@ -153,10 +153,10 @@ def _action_figures(steps: pl.DataFrame, refused: pl.DataFrame, clock: Clock) ->
         axes.yaxis.set_major_formatter(lambda share, _: f"{100 * share:.0f}%")
 
     lines = {
-        "silent_share": ("ink", "lurkers among people online"),
+        "silent_share": ("ink", "people online without an action"),
         "refused_share": ("fourth", "rejected among actions attempted"),
     }
-    silent, acted = "Lurkers and rejected actions", "Accepted actions per step"
+    silent, acted = "People without an action, rejected actions", "Accepted actions per step"
     figures = [
         course("silence", silent, shares, lines, clock, "proportion", top=None, finish=in_percent),
         course("actions", acted, shares, {"each": ("ink", "")}, clock, "actions per person online"),
@@ -208,7 +208,11 @@ def _movement(moves: pl.DataFrame) -> str:
 def _overshoot(moves: pl.DataFrame) -> str:
     counted = moves["overshoots"].drop_nulls()
     if not counted.len():
-        return "Overshoot is unknown: the trail is not in units of stance." if moves.height else ""
+        return (
+            "Whether changes overshot the posts shown is unknown: contributions are recorded in log odds."
+            if moves.height
+            else ""
+        )
     n, moved = int(counted.sum()), int(moves["moved"].sum())
     if not n:
         return "No belief change went beyond the stances that the person had seen."
@@ -226,7 +230,7 @@ def _refused(refused: pl.DataFrame, steps: pl.DataFrame) -> str:
 
 
 def _tables(steps: pl.DataFrame, moves: pl.DataFrame, refused: pl.DataFrame) -> list[Table]:
-    columns = (number, "step", "online"), (percent, "lurkers=silent_share"), (number, "exposures", "accepted")
+    columns = (number, "step", "online"), (percent, "without an action=silent_share"), (number, "exposures", "accepted")
     tables = [table("Steps", steps, *columns, (number, "rejected=refused"))]
     for _, part in sorted(moves.group_by("proposition"), key=lambda item: item[0]):
         caption = f"{short(str(part['name'][0]))}: changes of stance"

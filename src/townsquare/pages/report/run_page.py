@@ -53,7 +53,8 @@ def run_page(run: Reads) -> Page:
         most_posts=most,
         false_posts=false,
         outcomes=outcome_table(values, statements(cached)),
-        is_statistical=str(setting(cached, "policy", "name", default="")) in ("statistical", "mix", "blind"),
+        is_statistical=str(setting(cached, "policy", "name", default=""))
+        in ("statistical", "propensity", "mix", "blind"),
         configuration=yaml.safe_dump(dict(cached.settings), sort_keys=False, allow_unicode=True),
     )
 
