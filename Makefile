@@ -37,8 +37,8 @@ public: $(DEV) ## write docs/public.md anew: facts, rankers, moderation and abla
 # Files stay whole, so that what a file records is recorded once; the long ones of runs/ and system/ come first.
 PYTEST := $(BIN)/python -m pytest -n $(WORKERS) --dist loadfile --no-loadscope-reorder --durations 10
 
-test: $(DEV) ## lint, types and documentation, then the tests (ARGS="-k feed" passes options, WORKERS=4 processes)
-	@$(MAKE) --no-print-directory --jobs 2 --output-sync=target lint types documentation
+test: $(DEV) ## lint and types, then the tests, one of which builds the documentation (ARGS="-k feed" passes options, WORKERS=4 processes)
+	@$(MAKE) --no-print-directory --jobs 2 --output-sync=target lint types
 	$(PYTEST) -m "not slow" $(ARGS)
 	@echo "Tests marked slow (kills, full disks, 10,000 agents in the viewer, a real model server): make test-slow"
 
