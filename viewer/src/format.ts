@@ -22,7 +22,7 @@ export function plural(many: number, what: string): string {
 }
 
 export function percent(value: number | null | undefined, digits = 0): string {
-  return value === null || value === undefined || !Number.isFinite(value) ? "–" : `${(100 * value).toFixed(digits)} %`;
+  return value === null || value === undefined || !Number.isFinite(value) ? "–" : `${(100 * value).toFixed(digits)}%`;
 }
 
 // As many digits as small contributions need to be told apart.

@@ -213,7 +213,7 @@ def test_the_command_prints_a_list_or_tables(tmp_path: Path, capsys: pytest.Capt
     assert arms == json.loads(json.dumps(finite([plain(arm) for arm in ts.check_people(folders)])))
     shown = printed(folders, capsys)
     assert shown.startswith("6 of 6 goals are met.")
-    assert "truth_effect (truth_effect): stance, -1 to 1" in shown
+    assert "truth_effect: stance (−1 to +1)" in shown
     assert "| at once |" in printed([*folders, "--markdown"], capsys)
     assert "fitted to other people" in json.loads(printed([*folders, "--json", "--fit"], capsys))[0]["note"]
 

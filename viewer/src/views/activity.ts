@@ -84,11 +84,11 @@ export function participationOption(activity: Activity, { step, last, hours }: T
     endLabel: { show: true, formatter: "{a}", color },
   });
   return {
-    ...axes(colors, timeAxis(colors, hours, last), { min: 0, max: 1, axisLabel: { formatter: (value: number) => `${value * 100} %`, color: colors.muted } }),
+    ...axes(colors, timeAxis(colors, hours, last), { min: 0, max: 1, axisLabel: { formatter: (value: number) => `${value * 100}%`, color: colors.muted } }),
     grid: { left: 8, right: 72, top: 12, bottom: 8, outerBoundsMode: "same", outerBoundsContain: "axisLabel" },
-    tooltip: tooltip(colors, { trigger: "axis", valueFormatter: (value: number) => `${plain(value * 100, 1)} %` }),
+    tooltip: tooltip(colors, { trigger: "axis", valueFormatter: (value: number) => `${plain(value * 100, 1)}%` }),
     series: [
-      { ...line("lurkers", participation.silent_share, colors.ink, "solid"), markLine: markStep(step, colors) },
+      { ...line("without an action", participation.silent_share, colors.ink, "solid"), markLine: markStep(step, colors) },
       line("rejected", refused, colors.series[3] ?? colors.con, "dashed"),
     ],
   };

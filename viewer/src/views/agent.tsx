@@ -3,7 +3,7 @@ import { useEffect, useMemo, type JSX } from "react";
 import type { EChartsCoreOption } from "echarts/core";
 import { useAnswer, type Act, type AgentFacts, type Exposure, type InStep, type Memory } from "../api";
 import { axes, Chart, markStep, timeAxis, tooltip } from "../chart";
-import { count, digitsFor, moment, plain, signed, tick, words } from "../format";
+import { count, digitsFor, moment, plain, plural, signed, tick, words } from "../format";
 import { Answered, PropositionChoice, Section, StepSlider, Tag, stepOf, type ViewProperties } from "../parts";
 import { change, compared, link } from "../route";
 import { useColors, type Colors } from "../theme";
@@ -260,7 +260,7 @@ export function Feed({ rows, run }: { rows: Exposure[]; run: string }): JSX.Elem
           <p className="facts">
             <a href={link(run, "agent", row.author)}>{row.who}</a>
             <span>{words(row.slot)}</span>
-            <span>{count(row.likes)} likes</span>
+            <span>{plural(row.likes, "like")}</span>
             <span>{row.first_seen ? "first seen" : "seen before"}</span>
             {row.verdict !== "none" && <Tag kind="label">verdict: {row.verdict}</Tag>}
             {row.note >= 0 && <Tag kind="label">note</Tag>}

@@ -61,7 +61,7 @@ function Claim({ belief, hours }: { belief: ClaimBelief; hours: number | null | 
         {belief.sentences.slice(1).map((sentence) => (
           <p key={sentence}>{sentence}</p>
         ))}
-        <p className="note">In log odds. Prior (plausibility of the claim), sources (who shared it), reading (earlier exposures still in memory), label and note sum to the last column.</p>
+        <p className="note">In log odds. Prior (plausibility, and whose side the claim favors), sources (who shared it), reading (earlier exposures still in memory), label and note sum to the last column.</p>
         <div className="scroll" tabIndex={0} role="region" aria-label="Belief at each exposure">
           <table>
             <thead>

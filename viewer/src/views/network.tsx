@@ -258,7 +258,7 @@ function Drawn({ network, placed, ends, codes, step, chosen, around, shades, fol
         <dd>{network.blocks ? `a block of the graph: the same answer to “${network.blocks.by}”` : "a community: people who follow each other more than others (Louvain’s method)"}. Area: members. In the middle: the most followed; larger circle: more {moved ? "influence on others" : "followers"}.</dd>
         <dt>Left to right</dt>
         <dd>
-          mean stance of the community at the start, from {signed(left, 2)} to {signed(right, 2)}. Communities at a like height follow each other more.
+          mean stance of the community at the start, from {signed(left, 2)} to {signed(right, 2)}. Communities at a similar height follow each other more.
         </dd>
         <dt>Bands</dt>
         <dd>

@@ -259,8 +259,8 @@ function Thread({ facts, run }: { facts: PostFacts; run: string }): JSX.Element 
   return (
     <>
       <p className="facts">
-        <span>{count(shares)} shares</span>
-        <span>{count(facts.thread.length - shares)} comments</span>
+        <span>{plural(shares, "share")}</span>
+        <span>{plural(facts.thread.length - shares, "comment")}</span>
         <span>{deepest} deep</span>
       </p>
       <ol className="thread" data-testid="thread">

@@ -1,7 +1,7 @@
 // All posts, those that moved most people to do something first.
 import { useEffect, type JSX } from "react";
 import { useAnswer, type Page, type PostRow } from "../api";
-import { count } from "../format";
+import { plural } from "../format";
 import { Answered, Choice, Find, Pager, Section, Tag, Truth, type ViewProperties } from "../parts";
 import { link } from "../route";
 
@@ -69,11 +69,11 @@ function Row({ row, run }: { row: PostRow; run: string }): JSX.Element {
         {row.verdict && <Tag kind="label">verdict: {row.verdict}</Tag>}
         {row.noted && <Tag kind="label">note</Tag>}
         {row.taken_down && <Tag kind="gone">taken down</Tag>}
-        <span>{count(row.likes)} likes</span>
-        <span>{count(row.dislikes)} dislikes</span>
-        <span>{count(row.shares)} shares</span>
-        <span>{count(row.comments)} comments</span>
-        {row.flags > 0 && <span>{count(row.flags)} flags</span>}
+        <span>{plural(row.likes, "like")}</span>
+        <span>{plural(row.dislikes, "dislike")}</span>
+        <span>{plural(row.shares, "share")}</span>
+        <span>{plural(row.comments, "comment")}</span>
+        {row.flags > 0 && <span>{plural(row.flags, "flag")}</span>}
       </p>
     </li>
   );

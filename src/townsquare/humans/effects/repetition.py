@@ -131,7 +131,7 @@ def _arm(source: Source, days: float, again: _Ratings, new: _Ratings, fitted: tu
             columns += [*indicator]
         observed = estimate(lambda t: mean_difference(t[:, :2], t[:, 2:]), sums(whole, *columns))
         predicted, note = float(new.gain(fitted[0]).mean()), fitted[1]
-    fields = effect(observed, predicted, GOAL, unit="stance, -1 to 1")
+    fields = effect(observed, predicted, GOAL, unit="stance (−1 to +1)")
     title = f"{days:g} {'day' if days == 1 else 'days'}" if days else "at once"
     return Arm(
         dataset=source.dataset, form=source.form, arm=title, baselines={"evidence rules": 0.0}, note=note, **fields

@@ -105,7 +105,7 @@ def _retest(source: Source, arm: str, pair: tuple[Float, Float], expected: float
     if x.size < _FEWEST or x.std() == 0 or y.std() == 0:
         return None
     observed = estimate(correlation, pair_sums(np.arange(x.size), x - x.mean(), y - y.mean()))
-    fields = effect(observed, expected, unit="r of two answers")
+    fields = effect(observed, expected, unit="correlation (r) of two answers")
     return Arm(dataset=source.dataset, form=source.form, arm=arm, note=note, **fields)
 
 
@@ -132,7 +132,8 @@ def check_panel(sources: Sequence[Source], fit: bool) -> Iterator[Arm]:
             most = float(errors.mean())
             yield Arm(
                 dataset=source.dataset, form=source.form, arm=f"all {len(pairs)} pairs, mean absolute error",
-                unit="r of two answers", observed=observed, interval=(math.nan, math.nan), predicted=expected,
+                unit="correlation (r) of two answers", observed=observed, interval=(math.nan, math.nan),
+                predicted=expected,
                 error=most,
                 goal=f"at most {PANEL_GOAL:g}", met=most <= PANEL_GOAL,
                 baselines={"no answer noise": float(np.mean([1.0 - arm.observed for arm in pairs]))},

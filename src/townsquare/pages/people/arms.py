@@ -13,7 +13,7 @@ from townsquare.humans.fit.scores import Interval
 from townsquare.pages.people.words import with_interval
 
 _COLUMNS = ("dataset", "form", "arm", "measure", "unit", "observed", "predicted", "error", "goal", "met", "against")
-_HEADS = ("observed", "predicted", "error", "minus baseline=gain", "goal", "met", "baselines")
+_HEADS = ("observed", "predicted", "error", "RMSE minus baseline=gain", "goal", "goal met=met", "baselines")
 
 
 def plain(arm: Arm) -> dict[str, object]:
@@ -31,7 +31,9 @@ def answer(arms: Sequence[Arm]) -> list[str]:
     lines = [f"{sum(bool(arm.met) for arm in goals)} of {count(len(goals), 'goal')} are met."] if goals else []
     if by_constant:
         met = sum(bool(arm.met) for arm in by_constant)
-        lines.append(f"Arms without a verdict, predicted by constants: {met} of {len(by_constant)} within ±5 points.")
+        lines.append(
+            f"Arms without a verdict, predicted by constants: {met} of {len(by_constant)} within ±5 percentage points."
+        )
     lines += [f"  Missed: {arm.dataset}, {arm.arm}: {_missed(arm)}; goal: {arm.goal}." for arm in asked if not arm.met]
     without = [arm for arm in arms if arm.met is None and NO_CONTROLS in arm.note]
     if without:
@@ -62,9 +64,11 @@ def tables(arms: Sequence[Arm]) -> Iterator[Table]:
         own = [arm for arm in arms if (arm.dataset, arm.form) == (dataset, form)]
         units = ", ".join(dict.fromkeys(arm.unit for arm in own))
         notes = dict.fromkeys(arm.note for arm in own if arm.note)
+        title = dataset if dataset == form else f"{dataset} ({form})"
         yield table(
-            f"{dataset} ({form}): {units}", [_row(arm) for arm in own], (str, "arm", *_HEADS),
-            note=" ".join(f"{note[0].upper()}{note[1:]}." for note in notes), words=("arm", "goal", "met", "baselines"),
+            f"{title}: {units}", [_row(arm) for arm in own], (str, "arm", *_HEADS),
+            note=" ".join(f"{note[0].upper()}{note[1:]}." for note in notes),
+            words=("arm", "goal", "goal met", "baselines"),
         )  # fmt: skip
 
 
