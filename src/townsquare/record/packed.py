@@ -12,14 +12,14 @@ positions in the column ``at``.
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from io import BytesIO
 
 import numpy as np
 import polars as pl
 
 from townsquare.core import schema
-from townsquare.core.array_types import Int64
+from townsquare.core.array_types import Array, Int64
 from townsquare.core.coded_rows import CodedRows, PartedRows
 from townsquare.record.frames import frame_schema, missing_values, to_frame
 
@@ -90,36 +90,36 @@ def read(
     if table in DENSE:
         first -= first % WHOLE_EVERY
     stored = connection.execute(query, (table, first, max(steps, default=-1))).fetchall()
-    wanted, frames, before = set(steps), [], None
-    names = {AT, *(column.name for column in columns)}
-    for step, *parts in stored:
+    wanted, frames = set(steps), []
+    whole: dict[str, Array] = {}
+    for step, data, per_root in stored:
+        frame = _rows(data)
         if table in DENSE:
-            rows = _rows(parts[0])
-            before = _whole(rows.select(name for name in rows.columns if name in names), before, step)
-            parts[0] = before
+            whole = _whole(frame, whole, step)
         if step in wanted:
-            frames.append(_unpacked(columns, *parts))
+            frames.append(_unpacked(columns, pl.DataFrame(whole) if table in DENSE else frame, per_root))
     return pl.concat(frames, rechunk=True) if frames else pl.DataFrame(schema=frame_schema(columns))
 
 
-def _whole(frame: pl.DataFrame, before: pl.DataFrame | None, step: int) -> pl.DataFrame:
+def _whole(frame: pl.DataFrame, before: Mapping[str, Array], step: int) -> dict[str, Array]:
     """Return all rows of a step of a dense table, of those that changed and of the rows before."""
-    if AT not in frame.columns:
-        return frame
-    if before is None or frame.width != before.width + 1 or (frame[AT] >= before.height).any():
+    rows = {name: frame[name].to_numpy() for name in frame.columns}
+    at = rows.pop(AT, None)
+    if at is None:
+        return rows
+    n = len(before.get("step", ()))
+    same = all(name in before and before[name].dtype == new.dtype for name, new in rows.items())
+    if not same or any(frame.null_count().row(0)) or (at >= n).any():
         raise pl.exceptions.ComputeError("changed rows without the rows that they change")
-    at = frame[AT]
-    changed: list[pl.Expr | pl.Series] = [
-        pl.lit(step, before[name].dtype).alias(name) for name in before.columns if name == "step"
-    ]
-    for name in before.columns:
-        if name != "step" and not frame[name].equals(before[name].gather(at), check_dtypes=True):
-            changed.append(before[name].clone().scatter(at, frame[name]))
-    return before.with_columns(changed)
+    for name, new in rows.items():
+        rows[name] = before[name].copy()
+        rows[name][at] = new
+    rows["step"] = np.full(n, step, before["step"].dtype)
+    return rows
 
 
-def _unpacked(columns: Sequence[schema.Column], data: object, per_root: object) -> pl.DataFrame:
-    names, frame = [column.name for column in columns], data if isinstance(data, pl.DataFrame) else _rows(data)
+def _unpacked(columns: Sequence[schema.Column], frame: pl.DataFrame, per_root: object) -> pl.DataFrame:
+    names = [column.name for column in columns]
     lacking = set(names).difference(frame.columns)
     if lacking and per_root is not None:
         second = _rows(per_root)
@@ -127,6 +127,7 @@ def _unpacked(columns: Sequence[schema.Column], data: object, per_root: object) 
             raise pl.exceptions.SchemaError(f"column {CODE} of {frame[CODE].dtype}")
         looked_up = [name for name in second.columns if name in lacking]
         frame = frame.hstack(second[looked_up][frame[CODE]]) if looked_up else frame
+        lacking = lacking.difference(looked_up)
     return frame.with_columns(missing_values(columns, frame.columns))[names] if lacking else frame[names]
 
 
