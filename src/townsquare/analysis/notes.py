@@ -122,12 +122,12 @@ def note_effects(run: Reads, without: Reads) -> pl.DataFrame:
     Returns
     -------
     DataFrame
-        One row per measure: ``measure``, ``unit``, ``posts`` (noted injected posts), ``without`` and ``with`` (sums),
-        ``averted`` (without minus with), ``change`` (with / without - 1; NaN where there were none without). Measures:
-        ``shares_life`` and ``views_life`` (of the whole run); ``shares_after`` and ``views_after`` (from the step after
-        a note was first shown, for 48 hours where steps have a length) and ``shares_per_view_after``;
-        ``shares_shown``, ``views_shown`` and ``shares_per_view_shown`` (of these, without steps in which all notes were
-        withdrawn).
+        One row per measure: ``measure``, ``unit``, ``posts`` (noted injected posts after the warm-up), ``without`` and
+        ``with`` (sums), ``averted`` (without minus with), ``change`` (with / without - 1; NaN where there were none
+        without). Measures: ``shares_life`` and ``views_life`` (of the whole run); ``shares_after`` and ``views_after``
+        (from the step after a note was first shown, for 48 hours where steps have a length) and
+        ``shares_per_view_after``; ``shares_shown``, ``views_shown`` and ``shares_per_view_shown`` (of these, without
+        steps in which all notes were withdrawn).
     """
     return effects_of_pairs([(followed_posts(run), followed_posts(without))])
 
@@ -138,7 +138,8 @@ def followed_posts(run: Reads) -> pl.DataFrame:
     Returns
     -------
     DataFrame
-        One row per injected post and step with a view or a share; one without them for a post that had none: ``key``;
+        One row per injected post after the warm-up and step with a view or a share; one without them for a post that
+        had none: ``key``;
         ``shown`` (the first step with a note on it; null for none), ``until`` (the last step in which the effect is
         followed), ``changes`` (steps after which it alternately has a shown note and none), ``step``, ``views`` and
         ``shares``.
@@ -194,6 +195,6 @@ def _effect(sums: Mapping[str, int], measure: str) -> float:
 
 
 def injected_keys(run: Reads) -> pl.DataFrame:
-    """Return the keys of injected posts, by which posts of paired runs are matched: ``root``, ``key``."""
-    injected = run.table("posts").filter(pl.col("kind") == PostKind.INJECTED)
-    return injected.select(pl.col("post").alias("root"), "key")
+    """Return the keys by which injected posts of paired runs are matched, without the warm-up: ``root``, ``key``."""
+    injected = measured_roots(run).filter("injected").select("root")
+    return injected.join(run.table("posts").select("key", root="post"), on="root")

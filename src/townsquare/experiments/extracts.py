@@ -35,7 +35,7 @@ class Extract(NamedTuple):
 
 COURSES_EXTRACT = Extract("courses.parquet", 4, COURSES, courses)
 MOVERS_EXTRACT = Extract("movers.parquet", 1, MOVERS, movers)
-POSTS_EXTRACT = Extract("posts.parquet", 2, FOLLOWED, followed_posts)
+POSTS_EXTRACT = Extract("posts.parquet", 3, FOLLOWED, followed_posts)
 KINDS = (COURSES_EXTRACT, MOVERS_EXTRACT, POSTS_EXTRACT)
 
 

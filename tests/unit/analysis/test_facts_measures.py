@@ -240,7 +240,8 @@ def across(links: set[tuple[int, int]], stance: list[float], cut: float = 0.25, 
 
 def oracle_of_notes(seed: int) -> dict[str, float]:
     tables = record(seed)
-    by_people = {row["note"] for row in tables["notes"] if row["author"] >= 0}
+    late = {row["post"] for row in tables["posts"] if row["step"] > WARM}
+    by_people = {row["note"] for row in tables["notes"] if row["author"] >= 0 and row["post"] in late}
     shown_ever = {row["value"]: row["post"] for row in tables["moderation_log"] if row["kind"] == LogKind.NOTE_SHOWN}
     shown = {note: post for note, post in shown_ever.items() if note in by_people}
     truths = [tables["posts"][post]["veracity"] for post in shown.values()]
@@ -303,7 +304,7 @@ def test_effects_of_notes_are_those_of_the_paired_run(seed: int) -> None:
     fewer = [row for row in posts if row["post"] not in gone]
     first: dict[int, int] = {}
     for row in log:
-        if row["kind"] == LogKind.NOTE_SHOWN:
+        if row["kind"] == LogKind.NOTE_SHOWN and posts[row["post"]]["step"] > WARM:
             first[row["post"]] = min(first.get(row["post"], LAST + 1), row["step"])
 
     def shares(rows: Rows, since: float, until: float) -> int:

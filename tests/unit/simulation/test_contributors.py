@@ -25,13 +25,15 @@ from small_worlds import (
     town,
     views_of,
 )
+from townsquare.core import schema
 from townsquare.core.actions import ActionKind
 from townsquare.core.draws import Stage, StageDraws
-from townsquare.core.enums import PostKind, Rating, Veracity
+from townsquare.core.enums import NoteStatus, PostKind, Rating, Veracity
 from townsquare.scenario.settings import resolve_for
 from townsquare.settings.config import Time
+from townsquare.simulation.change import Change
 from townsquare.simulation.feed.fixed import feed_of
-from townsquare.simulation.moderation.contributors import ContributorParams, enrolled, feeds
+from townsquare.simulation.moderation.contributors import ContributorParams, enrolled, feeds, may_write
 from townsquare.simulation.policies.coordinated import POLICY as COORDINATED
 from townsquare.simulation.policies.propensity import POLICY as PROPENSITY
 from townsquare.simulation.policies.propensity_params import Params as PropensityParams
@@ -169,6 +171,81 @@ def test_notes_are_written_a_drawn_delay_after_a_post_was_seen() -> None:
         rows = pairs(world, ActionKind.ADD_NOTE, params, draws_of(world, Stage.MODERATE))
         assert rows == expected.get(world.step + 1, set())
         end_step(world)
+
+
+def rated_town(seed: int) -> tuple[World, dict[tuple[int, int], tuple[float, int]], dict[int, tuple[int, int]]]:
+    """A town with ratings and statuses at random steps: of (rater, note) value and step; of a note its first and last.
+
+    Statuses are in ``world.notes``, as they are after the last step.
+    """
+    rng, world = np.random.default_rng(seed), town(8)
+    for author in rng.integers(0, 8, 12).tolist():
+        note(world, author, post(world, 8, kind=PostKind.INJECTED, stances={0: 0.5}))
+    given: dict[tuple[int, int], tuple[float, int]] = {}
+    settled: dict[int, tuple[int, int]] = {}
+    for _ in range(6):
+        now = world.step + 1
+        for rater, number in rng.integers(0, (8, 12), (12, 2)).tolist():
+            if (rater, number) not in given:
+                value = float(rng.choice([0.0, 0.5, 1.0]))
+                given[rater, number] = value, now
+                row = {"note": number, "agent": rater, "step": now, "helpful": value == 1, "rating": value}
+                world.append(Change({"note_ratings": schema.rows("note_ratings", 1, **row)}))
+        for number in rng.integers(0, 12, 3).tolist():
+            status = int(rng.integers(0, 3))
+            if status != world.notes["status"][number]:
+                settled[number] = settled.get(number, (now, now))[0], now
+            scores = schema.rows("note_scores", 1, step=now, note=number, intercept=0.1, factor=0.0, status=status)
+            world.append(Change({"note_scores": scores}))
+        end_step(world)
+    return world, given, settled
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_the_right_to_write_is_earned_by_ratings_and_lost_by_notes_not_helpful(seed: int) -> None:
+    world, given, settled = rated_town(seed)
+    status, author = world.notes["status"].tolist(), world.notes["author"].tolist()
+
+    def impact(rater: int, until: int) -> int:
+        total = 0
+        for (who, number), (value, when) in given.items():
+            if who != rater or status[number] == NoteStatus.PENDING or value == 0.5:
+                continue
+            if when <= settled[number][0] <= until:
+                total += 1 if (value == 1) == (status[number] == NoteStatus.SHOWN) else -1
+                total -= value == 1 and status[number] == NoteStatus.NOT_HELPFUL
+        return total
+
+    seen = set()
+    for least in (1, 2, 5):
+        for agent, may in enumerate(may_write(world, least)[:8].tolist()):
+            of = {kind: [n for n in range(12) if author[n] == agent and status[n] == kind] for kind in NoteStatus}
+            bad, good = of[NoteStatus.NOT_HELPFUL], of[NoteStatus.SHOWN]
+            needed = least
+            if len(bad) > len(good):
+                last = max(settled[number][1] for number in bad)
+                needed = max(impact(agent, last), 0) + least * (len(bad) - len(good))
+            assert may == (impact(agent, world.step) >= needed)
+            seen.add(may)
+    assert False in seen
+
+
+def test_writers_without_the_right_write_nothing_once_the_warm_up_is_over_and_notes_have_a_status() -> None:
+    world = rated_town(1)[0]
+    roots = [post(world, 8, kind=PostKind.INJECTED, stances={0: 0.5}) for _ in range(3)]
+    show(world, feed_of(world, np.repeat(np.arange(8, dtype=np.int32), 3), np.tile(roots, 8)))
+    always = {"contributors": 1.0, "write_delay": 0.01, "write_sd": 0.0, "unsourced": 1.0}
+    draw = draws_of(world, Stage.MODERATE)
+
+    def writers(impact: int, warm_up: float) -> set[int]:
+        time = Time(step_minutes=60, warm_up_hours=warm_up)
+        feed = dict(feeds(world, ContributorParams(**always, writing_impact=impact), time, draw))[ActionKind.ADD_NOTE]
+        return set(feed.agents.tolist())
+
+    assert writers(0, 0) == writers(1, 24) == set(range(8))
+    assert writers(1, 0) == set(np.flatnonzero(may_write(world, 1)).tolist()) != set(range(8))
+    world.notes.write("settled")[:] = -1
+    assert writers(1, 0) == set(range(8))
 
 
 def test_notes_take_the_other_side_of_their_post_and_cite_what_was_found() -> None:

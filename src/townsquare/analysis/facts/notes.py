@@ -11,24 +11,19 @@ from townsquare.analysis.contract import Reads
 from townsquare.analysis.facts.contract import NO_HOURS, Reading, change, few, missing, window_of
 from townsquare.analysis.facts.people import FEWEST_PEOPLE, moves_of
 from townsquare.analysis.notes import all_notes, note_effects
-from townsquare.analysis.posts import roots
+from townsquare.analysis.posts import measured_roots
 
 FEWEST_NOTES = 5
 
 
 def _by_people(run: Reads) -> pl.DataFrame:
-    """Return notes that people of the run wrote: those of a fact-checking desk are right and shown by its settings."""
-    return all_notes(run).filter(pl.col("author") >= 0)
+    """Return notes by people on posts after the warm-up; those of a fact-checking desk are right by its settings."""
+    return all_notes(run).filter(pl.col("author") >= 0).join(measured_roots(run).select("root", "veracity"), on="root")
 
 
 def notes_are_right(run: Reads) -> Reading:
     """Measure the proportion of shown notes on injected posts of known truth that are on false posts."""
-    known = (
-        _by_people(run)
-        .drop_nulls("shown")
-        .join(roots(run).select("root", "veracity"), on="root")
-        .filter(pl.col("veracity") != "unknown")
-    )
+    known = _by_people(run).drop_nulls("shown").filter(pl.col("veracity") != "unknown")
     if known.height < FEWEST_NOTES:
         return few(known.height, FEWEST_NOTES, "notes by people shown on injected posts of known truth")
     return Reading(float((known["veracity"] == "false").mean()))  # type: ignore[arg-type]

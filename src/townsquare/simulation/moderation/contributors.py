@@ -9,6 +9,12 @@ A note has a quality: a lasting skill of its writer and an effort for this note,
 source that contradicts the post. There is one for most false posts and few true ones, which is how the truth comes in,
 and all who look find the same; who finds none mostly drops the note. What raters make of quality, source and their own
 side is up to their policy. Note scorers see ratings alone.
+
+The right to write is earned and can be lost, as on Community Notes (its ``contributor_state.py``, commit 273c895). The
+rating impact of contributors is their number of ratings that agree with the later status of the note, minus those that
+do not; a helpful rating of a note that is found not helpful counts twice. Who has a note found not helpful, and no more
+notes that are shown, has to gain the impact anew. Left out: the limit on how many notes one may write in a day, and the
+lock after three of the last five notes.
 """
 
 from __future__ import annotations
@@ -52,6 +58,12 @@ class ContributorParams(MemberParams):
     notes_of_post: int = setting(5, "notes on a post from which nobody writes another (assumed)", ge=1)
     source_if_false: Share = setting(0.75, "share of false posts against which there is a source to find (assumed)")
     source_if_true: Share = setting(0.01, "the same of posts that are true, or of unknown truth (assumed)")
+    writing_impact: int = setting(
+        0,
+        "rating impact needed to write notes; 5 on Community Notes. 0: every contributor may write. In the warm-up, "
+        "and until a note has a status, all may",
+        ge=0,
+    )
     unsourced: Share = setting(0.3, "chance that a writer without a source goes on (assumed)")
     skill: Share = setting(0.5, "share of the variance of note quality that is the writer's lasting skill (assumed)")
     camp_leaves: Literal["for", "against"] | None = setting(
@@ -71,8 +83,33 @@ def enrolled(world: World, params: ContributorParams, draw: StageDraws) -> Bool:
 def feeds(world: World, params: ContributorParams, time: Time, draw: StageDraws) -> Iterator[tuple[ActionKind, Feed]]:
     """Yield the feed in which contributors may write notes, and that in which they may rate notes."""
     people = enrolled(world, params, draw)
-    yield ActionKind.ADD_NOTE, _to_write_about(world, params, time, people, draw)
+    begun = world.step * time.step_hours >= time.warm_up_hours and bool((world.notes["settled"] >= 0).any())
+    writers = people & may_write(world, params.writing_impact) if begun and params.writing_impact else people
+    yield ActionKind.ADD_NOTE, _to_write_about(world, params, time, writers, draw)
     yield ActionKind.RATE_NOTE, _queue(world, params, time, people, draw)
+
+
+def may_write(world: World, least: int) -> Bool:
+    """Return who has earned the right to write notes, (n_agents,): a rating impact of ``least``, more after bad notes.
+
+    Ratings count that say helpful or not helpful, about a note that has a status now and first had one no earlier. For
+    authors with more notes found not helpful than shown, the impact needed is the one they had when the last of these
+    got its status (at least 0) plus ``least`` for each note by which they are more.
+    """
+    notes, given = world.notes, world.note_ratings
+    note, rater, value = given["note"], given["agent"], given["rating"]
+    status, settled = notes["status"][note], notes["settled"][note]
+    counts = (status != NoteStatus.PENDING) & (value != 0.5) & (given["step"] <= settled)
+    misled = (value == 1) & (status == NoteStatus.NOT_HELPFUL)
+    gain = np.where((value == 1) == (status == NoteStatus.SHOWN), 1, -1) - misled
+    by, n = notes["author"], world.n_agents
+    bad, good = ((notes["status"] == of) & (by >= 0) for of in (NoteStatus.NOT_HELPFUL, NoteStatus.SHOWN))
+    more = np.maximum(np.bincount(by[bad], minlength=n) - np.bincount(by[good], minlength=n), 0)
+    locked = np.full(n, -1, np.int32)
+    np.maximum.at(locked, by[bad], notes["decided"][bad])
+    before = counts & (settled <= locked[rater])
+    now, then = (np.bincount(rater[of], gain[of], minlength=n) for of in (counts, before))
+    return np.asarray(now >= np.where(more > 0, np.maximum(then, 0) + least * more, least))
 
 
 def with_quality(world: World, done: Change, params: ContributorParams, draw: StageDraws, bank: Bank) -> Change:
