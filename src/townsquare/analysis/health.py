@@ -190,7 +190,7 @@ REASONS: dict[str, str] = bundled_labels("refusals")
 
 
 def refusals(run: Reads) -> pl.DataFrame:
-    """Rejected actions by reason.
+    """Refused actions by reason.
 
     Returns
     -------

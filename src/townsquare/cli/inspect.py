@@ -110,7 +110,7 @@ def _show(facts: dict[str, Any]) -> None:
             f"{REASONS.get(reason, reason)} {count:,}" for reason, count in health["refused_because"].items()
         )
         tried = f"{health['refused_share']:.1%} of attempted actions"
-        lines.append(("rejected", tried + (f" ({because})" if because else "")))
+        lines.append(("refused", tried + (f" ({because})" if because else "")))
         if health["unhealthy"]:
             lines.append(("UNHEALTHY", health["unhealthy"]))
         if calls := health["calls"]:

@@ -185,7 +185,7 @@ def _flagged(run: Reads) -> list[str]:
 
 def _refused(outcome: Mapping[str, float]) -> list[str]:
     share = outcome["refused_share"]
-    sentence = f"{percent(share)} of all attempted actions were rejected; the section Health lists the reasons."
+    sentence = f"{percent(share)} of all attempted actions were refused; the section Health lists the reasons."
     return [sentence] if share > MOST_REFUSED else []
 
 

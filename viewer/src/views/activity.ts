@@ -89,7 +89,7 @@ export function participationOption(activity: Activity, { step, last, hours }: T
     tooltip: tooltip(colors, { trigger: "axis", valueFormatter: (value: number) => `${plain(value * 100, 1)}%` }),
     series: [
       { ...line("without an action", participation.silent_share, colors.ink, "solid"), markLine: markStep(step, colors) },
-      line("rejected", refused, colors.series[3] ?? colors.con, "dashed"),
+      line("refused", refused, colors.series[3] ?? colors.con, "dashed"),
     ],
   };
 }

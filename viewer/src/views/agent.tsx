@@ -226,7 +226,7 @@ export function Actions({ acts, run }: { acts: Act[]; run: string }): JSX.Elemen
         <li key={act.ordinal}>
           <p className="facts">
             <strong>{words(act.kind)}</strong>
-            {act.status === "refused" && <Tag kind="false">rejected: {words(act.reason)}</Tag>}
+            {act.status === "refused" && <Tag kind="false">refused: {words(act.reason)}</Tag>}
             {act.on === "author" && <a href={link(run, "agent", act.target)}>agent {act.target}</a>}
           </p>
           {act.note && (

@@ -54,7 +54,7 @@ interface Facts {
 const SIDES = ["pro", "con"];
 const KINDS: Record<string, string> = {
   accepted: "accepted",
-  refused: "rejected: near-duplicate of a record of equal or greater strength",
+  refused: "refused: near-duplicate of a record of equal or greater strength",
   archived: "archived: replaced by a stronger near-duplicate",
   restored: "restored",
   revised: "revised its stance; the cause is not recorded",

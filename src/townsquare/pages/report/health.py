@@ -1,4 +1,4 @@
-"""Figure: checks of the run: activity, belief change, rejected actions, calls of a language model."""
+"""Figure: checks of the run: activity, belief change, refused actions, calls of a language model."""
 
 from __future__ import annotations
 
@@ -154,16 +154,16 @@ def _action_figures(steps: pl.DataFrame, refused: pl.DataFrame, clock: Clock) ->
 
     lines = {
         "silent_share": ("ink", "people online without an action"),
-        "refused_share": ("fourth", "rejected among actions attempted"),
+        "refused_share": ("fourth", "refused among actions attempted"),
     }
-    silent, acted = "People without an action, rejected actions", "Accepted actions per step"
+    silent, acted = "People without an action, refused actions", "Accepted actions per step"
     figures = [
         course("silence", silent, shares, lines, clock, "proportion", top=None, finish=in_percent),
         course("actions", acted, shares, {"each": ("ink", "")}, clock, "actions per person online"),
     ]
     if refused.height > 1:
         height = max(150, 70 + 30 * refused.height)
-        figures.append(Figure("refused", "Rejected actions by reason", refused, _draw_refused, height=height))
+        figures.append(Figure("refused", "Refused actions by reason", refused, _draw_refused, height=height))
     return figures
 
 
@@ -181,7 +181,7 @@ def _step_figures(steps: pl.DataFrame, clock: Clock) -> list[Figure]:
 
 def _draw_refused(axes: Chart, refused: pl.DataFrame) -> None:
     bars(axes, refused["reason"].to_list(), refused["actions"], ["fourth"] * refused.height)
-    amounts_across(axes, "rejected actions", whole=True)
+    amounts_across(axes, "refused actions", whole=True)
 
 
 def _activity(steps: pl.DataFrame) -> str:
@@ -221,17 +221,17 @@ def _overshoot(moves: pl.DataFrame) -> str:
 
 def _refused(refused: pl.DataFrame, steps: pl.DataFrame) -> str:
     if not refused.height:
-        return "No action was rejected." if steps["accepted"].sum() else ""
+        return "No action was refused." if steps["accepted"].sum() else ""
     total, reasons = number(int(refused["actions"].sum())), refused.select("reason", "actions").rows()
     if len(reasons) == 1:
-        return f"{total} actions were rejected, all for the reason “{reasons[0][0]}”."
+        return f"{total} actions were refused, all for the reason “{reasons[0][0]}”."
     most = listed([f"{why} ({number(n)})" for why, n in reasons[:3]])
-    return f"{total} actions were rejected. Most frequent reasons: {most}."
+    return f"{total} actions were refused. Most frequent reasons: {most}."
 
 
 def _tables(steps: pl.DataFrame, moves: pl.DataFrame, refused: pl.DataFrame) -> list[Table]:
     columns = (number, "step", "online"), (percent, "without an action=silent_share"), (number, "exposures", "accepted")
-    tables = [table("Steps", steps, *columns, (number, "rejected=refused"))]
+    tables = [table("Steps", steps, *columns, (number, "refused"))]
     for _, part in sorted(moves.group_by("proposition"), key=lambda item: item[0]):
         caption = f"{short(str(part['name'][0]))}: changes of stance"
         sizes = (small, "sum of |changes|=gain", "mean |change|=gain_per_person")
@@ -239,5 +239,5 @@ def _tables(steps: pl.DataFrame, moves: pl.DataFrame, refused: pl.DataFrame) -> 
             table(caption, part.sort("step"), (number, "step", "changed=moved"), sizes, (number, "overshot=overshoots"))
         )
     if refused.height:
-        tables.append(table("Rejected actions", refused, (str, "reason"), (number, "actions"), (percent, "share")))
+        tables.append(table("Refused actions", refused, (str, "reason"), (number, "actions"), (percent, "share")))
     return tables

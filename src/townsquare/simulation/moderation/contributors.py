@@ -54,10 +54,14 @@ class ContributorParams(MemberParams):
         gt=0,
     )  # fmt: skip
     write_sd: float = setting(1.0, "sd of the log of that time (assumed)", ge=0)
-    rated_for: float = setting(72.0, "age up to which notes are in the queue, in the same unit (assumed)", gt=0)
+    rated_for: float = setting(
+        72.0, "age up to which notes are in the queue, in the unit of `write_delay` (assumed)", gt=0
+    )
     notes_of_post: int = setting(5, "notes on a post from which nobody writes another (assumed)", ge=1)
     source_if_false: Share = setting(0.75, "share of false posts against which there is a source to find (assumed)")
-    source_if_true: Share = setting(0.01, "the same of posts that are true, or of unknown truth (assumed)")
+    source_if_true: Share = setting(
+        0.01, "share of posts that are true, or of unknown veracity, against which there is a source to find (assumed)"
+    )
     writing_impact: int = setting(
         0,
         "rating impact needed to write notes; 5 on Community Notes. 0: every contributor may write. In the warm-up, "
@@ -67,7 +71,7 @@ class ContributorParams(MemberParams):
     unsourced: Share = setting(0.3, "chance that a writer without a source goes on (assumed)")
     skill: Share = setting(0.5, "share of the variance of note quality that is the writer's lasting skill (assumed)")
     camp_leaves: Literal["for", "against"] | None = setting(
-        None, "side of the first proposition whose contributors neither write nor rate; an event can set when"
+        None, "contributors on this side of the first proposition neither write nor rate; an event can set from when"
     )
 
 

@@ -51,7 +51,11 @@ class Params(MemberParams):
     desk_confidence: float = setting(
         0.9, "confidence that verdicts state; nothing is drawn by it (assumed)", ge=0, le=1
     )
-    downrank: float = setting(3.0, "with `response: downrank`: what scores in feeds are reduced by (assumed)", gt=0)
+    downrank: float = setting(
+        3.0,
+        "with `response: downrank`: the score of a post in feeds is lower by this, in the unit of the ranker (assumed)",
+        gt=0,
+    )
 
     @property
     def median(self) -> float:
