@@ -103,7 +103,8 @@ def labels(run: Reads) -> pl.DataFrame:
     DataFrame
         One row per injected true or false post: ``root``, ``step`` (injected), ``veracity``; the steps of its
         first ``verdict_step``, ``false_verdict_step``, ``note_step`` (first shown), ``label_step`` (the earlier
-        of a false verdict and a shown note), ``takedown_step``, ``downrank_step`` (int32, null where it never
+        of a false verdict and a shown note; null for a post that came down before it could be shown with it),
+        ``takedown_step``, ``downrank_step`` (int32, null where it never
         happened); ``positive`` (bool, see the module).
     """
     false = pl.col("verdict") == Verdict.FALSE
@@ -116,7 +117,8 @@ def labels(run: Reads) -> pl.DataFrame:
         _first(run, "moderation_log", "downrank_step", pl.col("kind") == LogKind.DOWNRANKED),
     ):
         frame = frame.join(steps, on="root", how="left")
-    label = pl.min_horizontal("false_verdict_step", "note_step").alias("label_step")
+    decided, down = pl.min_horizontal("false_verdict_step", "note_step"), pl.col("takedown_step")
+    label = pl.when(down.is_null() | (down > decided)).then(decided).alias("label_step")
     acted = (pl.col(name).is_not_null() for name in ("note_step", "false_verdict_step", "downrank_step"))
     positive = pl.any_horizontal(acted).alias("positive")
     events = "verdict_step", "false_verdict_step", "note_step", label, "takedown_step", "downrank_step"

@@ -80,6 +80,14 @@ def test_the_label_is_the_earlier_of_verdict_and_note() -> None:
     assert frame["label_step"].to_list() == [2, 5, None, None, 2, 2, None]
 
 
+@pytest.mark.parametrize(("down", "label"), [(1, None), (2, None), (3, 2)])
+def test_a_post_that_comes_down_before_its_label_is_shown_has_none(down: int, label: int | None) -> None:
+    taken = [{"post": 0, "step": down, "kind": LogKind.TAKEDOWN}]
+    marked = labels(run("desk", moderation_log=taken, verdicts=[{"post": 0, "step": 2, "verdict": Verdict.FALSE}]))
+    first = marked.filter(root=0).row(0, named=True)
+    assert (first["label_step"], first["false_verdict_step"], first["positive"]) == (label, 2, True)
+
+
 def test_delays_count_from_injection_over_posts_it_happened_to() -> None:
     row = moderation(run("hybrid")).row(0, named=True)
     assert row["steps_to_verdict"] == pytest.approx((1 + 2 + 3) / 3)
