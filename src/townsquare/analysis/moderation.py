@@ -151,9 +151,9 @@ def moderation(run: Reads) -> pl.DataFrame:
     DataFrame
         ``strategy``; ``false_posts`` and ``true_posts`` (injected); ``tp``, ``fp``, ``fn``, ``tn`` (counts);
         ``precision``, ``recall``, ``f1`` (0 to 1, NaN without moderation); ``notes_informative`` (bool);
-        ``true_labeled`` (true posts with a shown note or a false verdict), ``true_removed``, ``false_removed``
-        (counts); ``steps_to_verdict``, ``steps_to_label``, ``steps_to_takedown`` (mean steps from the injection
-        of a false post, over those it happened to; NaN for none); exposures of false posts: ``before_label``
+        ``true_labeled`` (true posts with a label, see :func:`labels`), ``true_removed``, ``false_removed`` (counts);
+        ``steps_to_verdict``, ``steps_to_label``, ``steps_to_takedown`` (mean steps from the injection of a false post,
+        over those it happened to; NaN for none); exposures of false posts: ``before_label``
         (up to the step in which the label was decided), ``after_label``, ``never_labeled`` (of posts without a
         label), and ``shown_labeled`` (those that carried a label when they were shown).
     """

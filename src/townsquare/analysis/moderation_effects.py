@@ -42,7 +42,7 @@ def time_to_moderation(run: Reads) -> pl.DataFrame:
     Returns
     -------
     DataFrame
-        One row per event (``verdict``; ``label``: a verdict ``false`` or a shown note; ``takedown``), class and age at
+        One row per event (``verdict``; ``label``, as in :func:`labels`; ``takedown``), class and age at
         which it happened to some post: ``event``, ``veracity``, ``steps`` (since the injection), ``measure``
         (``happened``), ``unit`` (share of posts), ``n`` (posts), ``value`` with ``low`` and ``high``: one less the
         estimate of Kaplan and Meier, so that posts whose time ran out with the run count as long as they were watched.

@@ -78,7 +78,7 @@ def note_course(run: Reads) -> pl.DataFrame:
 
 
 def note_numbers(run: Reads) -> dict[str, float]:
-    """Return how notes did over the whole run, as the outcomes call it; NaN without notes."""
+    """Return how notes on posts after the warm-up did, under the names of the outcomes; NaN without notes."""
     course = note_course(run).tail(1)
     last = course.row(0, named=True) if course.height else dict.fromkeys(COURSE, math.nan)
     false = known_posts(run).filter(pl.col("veracity") == "false").select("root")
@@ -124,8 +124,8 @@ def note_effects(run: Reads, without: Reads) -> pl.DataFrame:
     DataFrame
         One row per measure: ``measure``, ``unit``, ``posts`` (noted injected posts after the warm-up), ``without`` and
         ``with`` (sums), ``averted`` (without minus with), ``change`` (with / without - 1; NaN where there were none
-        without). Measures: ``shares_life`` and ``views_life`` (of the whole run); ``shares_after`` and ``views_after``
-        (from the step after a note was first shown, for 48 hours where steps have a length) and
+        without). Measures: ``shares_life`` and ``views_life`` (to the end of the run); ``shares_after`` and
+        ``views_after`` (from the step after a note was first shown, for 48 hours where steps have a length) and
         ``shares_per_view_after``; ``shares_shown``, ``views_shown`` and ``shares_per_view_shown`` (of these, without
         steps in which all notes were withdrawn).
     """

@@ -89,8 +89,9 @@ def _engagement(outcome: Mapping[str, float]) -> str:
 def _marked(outcome: Mapping[str, float]) -> str:
     if math.isnan(outcome["recall"]):
         return ""
-    true = count(int(outcome["true_labeled"]), "true post")
-    return f"Moderation marked {percent(outcome['recall'])} of the false posts as misleading; {true} received a label."
+    labeled, down = count(int(outcome["true_labeled"]), "true post"), int(outcome["true_removed"])
+    true = f"{labeled} received a label" + f", {down:,} came down" * (down > 0)
+    return f"Moderation marked {percent(outcome['recall'])} of the false posts as misleading; {true}."
 
 
 def _moved(run: Reads, outcome: Mapping[str, float]) -> str:

@@ -14,11 +14,12 @@ import scipy
 
 import townsquare as ts
 from raised_errors import raises_error
+from townsquare import Experiment
 from townsquare.analysis.courses import validity
 from townsquare.core.errors import RecordError, UnknownName
 from townsquare.experiments.answer import Answer, answer
 from townsquare.experiments.arms import Arm
-from townsquare.experiments.comparison import Experiment, compare
+from townsquare.experiments.comparison import compare
 from townsquare.experiments.manifest import FAILED, ArmRun
 from townsquare.experiments.methods import methods
 from townsquare.experiments.primary import primary_outcome

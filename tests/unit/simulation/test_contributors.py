@@ -230,20 +230,21 @@ def test_the_right_to_write_is_earned_by_ratings_and_lost_by_notes_not_helpful(s
     assert False in seen
 
 
-def test_writers_without_the_right_write_nothing_once_the_warm_up_is_over_and_notes_have_a_status() -> None:
+def test_writers_without_the_right_write_nothing_once_the_warm_up_is_over_and_somebody_has_it() -> None:
     world = rated_town(1)[0]
     roots = [post(world, 8, kind=PostKind.INJECTED, stances={0: 0.5}) for _ in range(3)]
     show(world, feed_of(world, np.repeat(np.arange(8, dtype=np.int32), 3), np.tile(roots, 8)))
     always = {"contributors": 1.0, "write_delay": 0.01, "write_sd": 0.0, "unsourced": 1.0}
     draw = draws_of(world, Stage.MODERATE)
 
-    def writers(impact: int, warm_up: float) -> set[int]:
-        time = Time(step_minutes=60, warm_up_hours=warm_up)
+    def writers(impact: int, warm_up: float, minutes: int | None = 60) -> set[int]:
+        time = Time(step_minutes=minutes, warm_up_hours=warm_up)
         feed = dict(feeds(world, ContributorParams(**always, writing_impact=impact), time, draw))[ActionKind.ADD_NOTE]
         return set(feed.agents.tolist())
 
-    assert writers(0, 0) == writers(1, 24) == set(range(8))
-    assert writers(1, 0) == set(np.flatnonzero(may_write(world, 1)).tolist()) != set(range(8))
+    some = set(np.flatnonzero(may_write(world, 1)).tolist())
+    assert writers(0, 0) == writers(1, 24) == writers(1, world.step + 1) == set(range(8))
+    assert writers(1, 0) == writers(1, world.step) == writers(1, 24, None) == some != set(range(8))
     world.notes.write("settled")[:] = -1
     assert writers(1, 0) == set(range(8))
 

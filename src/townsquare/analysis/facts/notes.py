@@ -33,7 +33,7 @@ def few_notes_are_shown(run: Reads) -> Reading:
     """Measure the proportion of notes that were ever shown."""
     written = _by_people(run)
     if written.height < FEWEST_NOTES:
-        return few(written.height, FEWEST_NOTES, "notes by people of the run")
+        return few(written.height, FEWEST_NOTES, "notes by people on posts after the warm-up")
     return Reading(written["shown"].count() / written.height)
 
 

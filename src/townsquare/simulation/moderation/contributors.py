@@ -10,11 +10,12 @@ source that contradicts the post. There is one for most false posts and few true
 and all who look find the same; who finds none mostly drops the note. What raters make of quality, source and their own
 side is up to their policy. Note scorers see ratings alone.
 
-The right to write is earned and can be lost, as on Community Notes (its ``contributor_state.py``, commit 273c895). The
-rating impact of contributors is their number of ratings that agree with the later status of the note, minus those that
-do not; a helpful rating of a note that is found not helpful counts twice. Who has a note found not helpful, and no more
-notes that are shown, has to gain the impact anew. Left out: the limit on how many notes one may write in a day, and the
-lock after three of the last five notes.
+The right to write is earned and can be lost, much as on Community Notes (its ``contributor_state.py``, commit 273c895).
+The rating impact of contributors is their number of ratings that agree with the later status of the note, minus those
+that do not; a helpful rating of a note that is found not helpful counts twice. Who has more notes found not helpful
+than shown has to gain the impact anew. The right follows from ratings and statuses as they are, so it is also lost when
+the impact falls. Left out: the number of earlier locks, the lock after three of the last five notes, the advantage of
+top writers, and the window of 48 hours for ratings.
 """
 
 from __future__ import annotations
@@ -64,8 +65,8 @@ class ContributorParams(MemberParams):
     )
     writing_impact: int = setting(
         0,
-        "rating impact needed to write notes; 5 on Community Notes. 0: every contributor may write. In the warm-up, "
-        "and until a note has a status, all may",
+        "rating impact that a contributor needs to write notes; 5 on Community Notes. 0: every contributor may write. "
+        "In the warm-up, and while nobody has that impact, all may",
         ge=0,
     )
     unsourced: Share = setting(0.3, "chance that a writer without a source goes on (assumed)")
@@ -87,8 +88,9 @@ def enrolled(world: World, params: ContributorParams, draw: StageDraws) -> Bool:
 def feeds(world: World, params: ContributorParams, time: Time, draw: StageDraws) -> Iterator[tuple[ActionKind, Feed]]:
     """Yield the feed in which contributors may write notes, and that in which they may rate notes."""
     people = enrolled(world, params, draw)
-    begun = world.step * time.step_hours >= time.warm_up_hours and bool((world.notes["settled"] >= 0).any())
-    writers = people & may_write(world, params.writing_impact) if begun and params.writing_impact else people
+    warm_up = 0.0 if time.step_minutes is None else time.warm_up_hours
+    earned = people & may_write(world, params.writing_impact)
+    writers = earned if world.step * time.step_hours >= warm_up and earned.any() else people
     yield ActionKind.ADD_NOTE, _to_write_about(world, params, time, writers, draw)
     yield ActionKind.RATE_NOTE, _queue(world, params, time, people, draw)
 
@@ -97,9 +99,12 @@ def may_write(world: World, least: int) -> Bool:
     """Return who has earned the right to write notes, (n_agents,): a rating impact of ``least``, more after bad notes.
 
     Ratings count that say helpful or not helpful, about a note that has a status now and first had one no earlier. For
-    authors with more notes found not helpful than shown, the impact needed is the one they had when the last of these
-    got its status (at least 0) plus ``least`` for each note by which they are more.
+    authors with more notes found not helpful than shown, the impact needed is that of notes settled by the step in
+    which the last of these got its status (at least 0), plus ``least`` for each note by which they are more. All may
+    with 0.
     """
+    if not least:
+        return np.ones(world.n_agents, np.bool_)
     notes, given = world.notes, world.note_ratings
     note, rater, value = given["note"], given["agent"], given["rating"]
     status, settled = notes["status"][note], notes["settled"][note]
