@@ -69,7 +69,7 @@ def test_the_latest_note_comes_first_with_the_views_that_had_passed(browser: Any
     visit = Visit(browser, url, place("notes", f"notes?order=late&step={run.last_step}"))
     cells = visit.page.locator("[data-testid=note-list] tbody tr").first.locator("th, td").all_inner_texts()
     assert cells[0].startswith(f"{late['note']}: ")
-    assert cells[5:7] == [f"{late['waited']} h", f"{100 * late['late']:.0f} % of {late['views']}"]
+    assert cells[5:7] == [f"{late['waited']} h", f"{100 * late['late']:.0f}% of {late['views']}"]
     assert visit.heard == []
     visit.close()
 
