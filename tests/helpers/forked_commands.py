@@ -107,7 +107,6 @@ def _run(
     """Do the work."""
     os.setsid()
     os.chdir(folder)
-    signal.pthread_sigmask(signal.SIG_SETMASK, ())  # where workers of a comparison began the server, it blocks signals
     for number, how in ((signal.SIGINT, signal.default_int_handler), (signal.SIGHUP, signal.SIG_DFL)):
         signal.signal(number, signal.SIG_IGN if number in deaf else how)
     for descriptor, path in streams.items():

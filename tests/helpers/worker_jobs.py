@@ -39,12 +39,6 @@ def threads(job: int, report: Report) -> tuple[int, str | None]:
     return os.getpid(), os.environ.get("NUMBA_NUM_THREADS")
 
 
-def variable(job: str, report: Report) -> str | None:
-    """The value of an environment variable."""
-    report(1)
-    return os.environ.get(job)
-
-
 def fail_if_odd(job: int, report: Report) -> int:
     """Fails for odd jobs."""
     if job % 2:

@@ -104,8 +104,8 @@ def labels(run: Reads) -> pl.DataFrame:
         One row per injected true or false post: ``root``, ``step`` (injected), ``veracity``; the steps of its
         first ``verdict_step``, ``false_verdict_step``, ``note_step`` (first shown), ``label_step`` (the earlier
         of a false verdict and a shown note; null for a post that came down before it could be shown with it),
-        ``takedown_step``, ``downrank_step`` (int32, null where it never
-        happened); ``positive`` (bool, see the module).
+        ``takedown_step``, ``downrank_step`` (int32, null where it never happened); ``positive`` (bool, see the
+        module).
     """
     false = pl.col("verdict") == Verdict.FALSE
     frame = known_posts(run)

@@ -66,7 +66,6 @@ def compare(
     rules
         two: compute the largest effect on a mean belief under a second belief rule as well, from recorded exposures.
     """
-    placed.begin_workers()
     from townsquare.experiments.multiverse import FILE as MULTIVERSE
 
     layers, origins = sized.layers(target)

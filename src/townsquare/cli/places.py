@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import shutil
 import tempfile
 from collections.abc import Iterator, Sequence
@@ -32,13 +31,6 @@ class Placed(options.Recorded):
     workers: options.Whole | None = None
     """Number of processes; default: one per processor, and 1 for `debate`."""
     on: Annotated[str, Parameter(help=ON)] = ""
-
-    def begin_workers(self) -> None:
-        """Have worker processes of this machine import while this process does, if there will be several."""
-        from townsquare.experiments.workers import begin_server
-
-        if not self.on and (self.workers or os.cpu_count() or 1) > 1:
-            begin_server()
 
 
 PLACED = Placed()

@@ -41,7 +41,6 @@ def sweep(
 
     if not vary:
         raise SettingError("--vary", got="nothing", allowed="a setting and its values, such as beliefs.pull=0.001,0.01")
-    placed.begin_workers()
     layers, origins = sized.layers(target)
     study = Study("sweep", layers, origins, options.varied(vary), seeds, sized.given(), outcome, once)
     return study.carry_out(placed, shown, lambda experiment, at: _show(experiment, at, shown), no_copy=no_copy)

@@ -89,8 +89,8 @@ def _engagement(outcome: Mapping[str, float]) -> str:
 def _marked(outcome: Mapping[str, float]) -> str:
     if math.isnan(outcome["recall"]):
         return ""
-    labeled, down = count(int(outcome["true_labeled"]), "true post"), int(outcome["true_removed"])
-    true = f"{labeled} received a label" + f", {down:,} came down" * (down > 0)
+    labeled, down = int(outcome["true_labeled"]), int(outcome["true_removed"])
+    true = f"of the true posts, {labeled:,} received a label and {down:,} came down"
     return f"Moderation marked {percent(outcome['recall'])} of the false posts as misleading; {true}."
 
 

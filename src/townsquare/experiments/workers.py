@@ -1,10 +1,9 @@
 """Jobs in processes of their own, which report how far they are and can be asked to stop.
 
-Processes compute with one thread each: runs of a comparison are independent, so that many of them side by side use the
-machine better than threads within one. On Linux they are forks of a server that has imported half of what they need;
-elsewhere each begins anew. Progress is an array in shared memory, one whole number a job: nothing that a
-killed process could leave locked. A process ends when its parent does, however the parent ends. One worker alone is no
-process but a thread of this one, so that a plain script can use it.
+Processes are spawned and compute with one thread each: runs of a comparison are independent, so that many of them side
+by side use the machine better than threads within one. Progress is an array in shared memory, one whole number a
+job: nothing that a killed process could leave locked. A process ends when its parent does, however the parent ends. One
+worker alone is no process but a thread of this one, so that a plain script can use it.
 """
 
 from __future__ import annotations
@@ -12,7 +11,6 @@ from __future__ import annotations
 import multiprocessing
 import os
 import signal
-import sys
 import threading
 import time
 import warnings
@@ -22,7 +20,6 @@ from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
-from multiprocessing.forkserver import ensure_running
 from typing import Any, Generic, TypeVar
 
 from townsquare.core.errors import SettingError
@@ -39,8 +36,6 @@ POLL = 0.2  # seconds
 GRACE = 2.0  # seconds that a job has for its step when the parent is gone; then its process ends, its run is safe
 STOP_SIGNALS = (signal.SIGINT, signal.SIGHUP)
 """What a terminal sends to all processes of a command: a worker finishes the step in hand, then stops."""
-IMPORTED = ("scipy.special", "numba.np.arraymath", "townsquare.settings.config")
-"""What takes workers longest to import, and starts no threads: a fork has none of those. Polars starts some."""
 ONE_THREAD = ("NUMBA_NUM_THREADS", "POLARS_MAX_THREADS", "OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS")
 
 
@@ -75,7 +70,7 @@ class Pool(Generic[Job, Result]):
         SettingError
             No process could begin, which is so where the main script starts the pool whenever it is imported.
         """
-        context = begin_server() if self.workers > 1 else multiprocessing.get_context()
+        context = multiprocessing.get_context("spawn")
         steps = context.Array("q", [WAITING] * len(jobs), lock=False)
         has_begun = context.Value("b", 0, lock=False)
         every = list(range(len(jobs)))
@@ -105,8 +100,7 @@ class Pool(Generic[Job, Result]):
             executor, call = ThreadPoolExecutor(1, "townsquare-job"), partial(_reported, steps, stop)
         else:
             with _signals_held():  # the process that cleans up after the others starts here, and hears no signal ever
-                given = steps, stop, has_begun, dict(os.environ)
-                executor = ProcessPoolExecutor(min(self.workers, len(group)), context, _begin, given)
+                executor = ProcessPoolExecutor(min(self.workers, len(group)), context, _begin, (steps, stop, has_begun))
             call = _call
         broken: list[int] = []
         with executor:
@@ -159,20 +153,6 @@ def in_environment(values: Mapping[str, str]) -> Iterator[None]:
                 os.environ[name] = value
 
 
-def begin_server() -> Any:
-    """Return the context of worker processes; on Linux, begin the server that they are forks of.
-
-    Begin it early where workers will be needed: it imports :data:`IMPORTED` meanwhile.
-    """
-    if sys.platform != "linux":
-        return multiprocessing.get_context("spawn")
-    context = multiprocessing.get_context("forkserver")
-    context.set_forkserver_preload(list(IMPORTED))
-    with in_environment(dict.fromkeys(ONE_THREAD, "1")), _signals_held():
-        ensure_running()
-    return context
-
-
 @contextmanager
 def _signals_held() -> Iterator[None]:
     """Have processes that start meanwhile hear no signal before :func:`_begin` knows what to do about it."""
@@ -195,10 +175,8 @@ def end_where_main_is_imported() -> None:
 _shared: dict[str, Any] = {}
 
 
-def _begin(steps: Any, stop: Any, has_begun: Any, environment: Mapping[str, str]) -> None:
-    """Prepare a new process: take the environment that the parent has now, handle signals, and watch the parent."""
-    os.environ.clear()
-    os.environ.update({**environment, **dict.fromkeys(ONE_THREAD, "1")})
+def _begin(steps: Any, stop: Any, has_begun: Any) -> None:
+    """Prepare a new process: handle signals, and watch the parent."""
     take_over()
     warnings.simplefilter("ignore", FormerName)  # the parent has said so
     _shared.update(steps=steps, stop=stop, is_busy=False)

@@ -4,9 +4,6 @@ from __future__ import annotations
 
 import json
 import math
-import os
-import subprocess
-import sys
 from collections.abc import Sequence
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import closing
@@ -30,7 +27,7 @@ from townsquare.experiments.execution import ExecutionTargets, execute
 from townsquare.experiments.manifest import FAILED, FILE, FINISHED, ArmRun, RunResult
 from townsquare.experiments.paired import NO_VALUES, ONE_SEED, SAME, paired
 from townsquare.experiments.run_folders import check_unused, fresh_folder, go_on, state_of
-from townsquare.experiments.workers import IMPORTED, ONE_THREAD, Pool
+from townsquare.experiments.workers import Pool
 from townsquare.record.memory import MemoryRecorder
 from townsquare.record.run import Run
 from townsquare.scenario.settings import resolve_for
@@ -154,22 +151,6 @@ def test_jobs_run_in_other_processes_with_one_thread() -> None:
     ended = _run_pool(worker_jobs.threads, [3, 4, 5], on_poll=polls.append)
     assert {threads for _, threads in ended.values()} == {"1"}
     assert polls[-1] == [3, 4, 5]
-
-
-def test_workers_have_the_environment_of_their_parent_at_the_time(monkeypatch: pytest.MonkeyPatch) -> None:
-    for value in ("one", "two"):
-        monkeypatch.setenv("TOWNSQUARE_WORD", value)
-        assert set(_run_pool(worker_jobs.variable, ["TOWNSQUARE_WORD"] * 2).values()) == {value}
-    monkeypatch.delenv("TOWNSQUARE_WORD")
-    assert set(_run_pool(worker_jobs.variable, ["TOWNSQUARE_WORD"] * 2).values()) == {None}
-
-
-@pytest.mark.skipif(sys.platform != "linux", reason="forks on Linux only")
-def test_what_workers_are_forks_of_imports_nothing_that_starts_threads() -> None:
-    code = f"import os, sys, {', '.join(IMPORTED)}\nprint('polars' in sys.modules, len(os.listdir('/proc/self/task')))"
-    alone = {**os.environ, **dict.fromkeys(ONE_THREAD, "1")}
-    found = subprocess.run([sys.executable, "-c", code], env=alone, capture_output=True, text=True, check=True)
-    assert found.stdout == "False 1\n"
 
 
 def test_a_failing_job_leaves_the_others_alone() -> None:

@@ -73,7 +73,7 @@ def test_row_04_workers_hear_an_interrupt(start: Start, tmp_path: Path) -> None:
     out = tmp_path / "out"
     process = start("compare", *LONG, "--seeds", "3", "--workers", "2", "--out", str(out))
     assert wait_until(lambda: begun(out)), process.errors
-    worker = max(int(line.split()[0]) for line in in_session(process.pid) if "forkserver" in line)  # after the server
+    worker = next(int(line.split()[0]) for line in in_session(process.pid) if "spawn_main" in line)
     os.kill(worker, signal.SIGINT)
     code, err = end_of(process)
     assert code == 130, err

@@ -88,9 +88,10 @@ def enrolled(world: World, params: ContributorParams, draw: StageDraws) -> Bool:
 def feeds(world: World, params: ContributorParams, time: Time, draw: StageDraws) -> Iterator[tuple[ActionKind, Feed]]:
     """Yield the feed in which contributors may write notes, and that in which they may rate notes."""
     people = enrolled(world, params, draw)
-    warm_up = 0.0 if time.step_minutes is None else time.warm_up_hours
-    earned = people & may_write(world, params.writing_impact)
-    writers = earned if world.step * time.step_hours >= warm_up and earned.any() else people
+    warm_up, writers = 0.0 if time.step_minutes is None else time.warm_up_hours, people
+    if params.writing_impact and world.step * time.step_hours >= warm_up:
+        earned = people & may_write(world, params.writing_impact)
+        writers = earned if earned.any() else people
     yield ActionKind.ADD_NOTE, _to_write_about(world, params, time, writers, draw)
     yield ActionKind.RATE_NOTE, _queue(world, params, time, people, draw)
 
@@ -100,11 +101,8 @@ def may_write(world: World, least: int) -> Bool:
 
     Ratings count that say helpful or not helpful, about a note that has a status now and first had one no earlier. For
     authors with more notes found not helpful than shown, the impact needed is that of notes settled by the step in
-    which the last of these got its status (at least 0), plus ``least`` for each note by which they are more. All may
-    with 0.
+    which the last of these got its status (at least 0), plus ``least`` for each note by which they are more.
     """
-    if not least:
-        return np.ones(world.n_agents, np.bool_)
     notes, given = world.notes, world.note_ratings
     note, rater, value = given["note"], given["agent"], given["rating"]
     status, settled = notes["status"][note], notes["settled"][note]
