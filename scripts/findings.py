@@ -30,7 +30,7 @@ RESPONSES = ("none", "label", "note", "takedown")
 SEEDS = 3
 OUTCOMES = {
     "reach_false_mean": "reach of a false post, agents",
-    "belief_in_false_claims": "belief in false claims (proportion of those who saw one)",
+    "belief_in_false_claims": "false claims believed (proportion of the false claims that people saw)",
 }
 
 
