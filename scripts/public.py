@@ -82,18 +82,19 @@ def main() -> None:
         f"20,000 people, {asked.large} seeds: {with_20_000}\n",
         *_fact_table({"2,000 people": base, "20,000 people": with_20_000}),
         "\n## Rankers\n",
-        f"Differences from the ranker `{RANKERS[0]}`, paired by seed.\n",
+        f"Differences from the ranker `{RANKERS[0]}`, paired by seed. {_READING}\n",
         *_effects(rankers, OUTCOMES["rankers"]),
         "\n## Responses of moderation\n",
         _RESPONSES,
         *_effects(responses, OUTCOMES["responses"]),
-        "\nGroups of people are formed by the number of exposures to false posts.\n",
+        "\nThe next table has effects on the final stance; *Mean shift* above counts from the end of the warm-up. "
+        "Groups of people are formed by the number of exposures to false posts without moderation.\n",
         *_exposed(responses),
         "\n## Shorter steps, and ablations\n",
         f"{few} seeds.\n",
         *_fact_table({"steps of an hour": base_few, "steps of 15 minutes": _facts(quarters)}),
         "\nEach row removes one mechanism from the runs with steps of an hour. The last two columns name the facts "
-        "that are in range only with it, or only without it, with their values with → without it. Totals differ, "
+        "that are inside only with it, or only without it, with their values with → without it. Totals differ, "
         "because some facts cannot be computed without a mechanism.\n",
         *_ablations(base_few, {name: _facts(experiment) for name, experiment in changed.items()}),
     ]  # fmt: skip
@@ -110,14 +111,19 @@ the rule's parameter. *Not used for defaults*: no default was set from this fact
 looked up, and the fact is not counted. *By class*: *runs* are computed from the simulated platform, *sittings* from
 survey sessions simulated with its people, and *rules* from experiments simulated with the default belief rules.
 """
+_READING = """A difference in percent is relative to the mean of the first arm.
+For the primary outcome (*Mean reach of a false post*), Holm's correction is over the arms; for the other rows, over all
+other outcomes and arms, including outcomes that are not shown."""
 _RESPONSES = """A fact-checking desk rules on the same false posts in every arm, after a median delay of 8 hours
-(notes: 15 hours). The arms differ in the response to a ruling. Differences are paired by seed, with 95% CIs.
+(notes: 15 hours). The arms differ in the response to a ruling. Differences are paired by seed, with 95% CIs;
+percentages and p-values are as above.
 
 For comparison with published effects:
 
-- **Label.** In 21 experiments, labels cut the sharing of false posts by 25% and belief in them by 28%, among those who
-  see a label (Martel and Rand 2024). Half of the desk's labels come later than 8 hours, when most people who will see
-  a post have seen it. The rows *Labeled exposures to false posts* count the exposures with a label.
+- **Label** (the verdict *false* is shown). In 21 experiments, labels cut the sharing of false posts by 25% and belief
+  in them by 28%, among those who see a label (Martel and Rand 2024). Half of the desk's labels come later than 8 hours,
+  when most people who will see a post have seen it. The rows *Labeled exposures to false posts* count exposures with
+  a verdict or a note.
 - **Note.** On X, notes cut reposts by 46% after they are shown and by 11% over the life of a post. A run of 2,000
   people has few shares after a note; [Moderation](moderation.md#contributors) has notes by contributors, also for
   20,000 people.
@@ -154,10 +160,9 @@ def _fact_table(reports: Mapping[str, FactReport]) -> Iterable[str]:
     for checks in zip(*(report.checks for report in reports.values()), strict=True):
         fact = checks[0].fact
         if any(check.measured for check in checks):
-            low, high = (significant(end) for end in fact.interval)
             marks = ["not used for defaults"] * fact.left_out + ["from memory"] * fact.verify
             named = f"{fact.statement} {', '.join([f'`{fact.id}`', *marks])}"
-            yield f"| {named} | {low} to {high} | {fact.unit} | {' | '.join(map(_cell, checks))} |"
+            yield f"| {named} | {fact.target} | {fact.unit} | {' | '.join(map(_cell, checks))} |"
 
 
 def _cell(check: FactCheck) -> str:
@@ -170,7 +175,7 @@ def _cell(check: FactCheck) -> str:
 
 def _ablations(base: FactReport, changed: Mapping[str, FactReport]) -> Iterable[str]:
     """Yield a row for each ablation: facts that are inside with the mechanism alone, and those without it alone."""
-    yield "| mechanism removed | facts in range without it | in range only with it | in range only without it |"
+    yield "| mechanism removed | facts inside without it | inside only with it | inside only without it |"
     yield "|---|---|---|---|"
     for name, report in changed.items():
         pairs = list(zip(base.checks, report.checks, strict=True))
@@ -205,11 +210,12 @@ def _effects(experiment: Experiment, names: Sequence[str]) -> Iterable[str]:
 def _exposed(experiment: Experiment) -> Iterable[str]:
     yield "| effect on the stance, by group | proposition | arm | difference | 95% CI |"
     yield "|---|---|---|---:|---|"
-    for row in answer(experiment).exposed.to_dicts():
+    made = answer(experiment)
+    arms = dict(made.effects.select("arm", "label").iter_rows())
+    for row in made.exposed.to_dicts():
         low, high = (significant(row[name], 2, signed=True) for name in ("low", "high"))
-        arm = row["arm"].rpartition("=")[2]
         value = significant(row["value"], 2, signed=True)
-        yield f"| {row['group']} | `{row['proposition']}` | {arm} | {value} | {low} to {high} |"
+        yield f"| {row['group']} | `{row['proposition']}` | {arms[row['arm']]} | {value} | {low} to {high} |"
 
 
 if __name__ == "__main__":

@@ -171,9 +171,9 @@ def popularity(data: Path) -> list[str]:
     parts = {row["measure"]: row for row in unequal(agents, ("popularity",)).iter_rows(named=True)}
     gini, tenth = parts["gini"], parts["top_tenth"]
     lines += [
-        f"Gini coefficient of the agents {gini['value']:.3f} ({between(gini['low'], gini['high'], 3)}); the top "
-        f"decile has {percent(tenth['value'], 0)}%. The paper excludes the news account, which has {news:,} of "
-        f"{every:,} ({percent(news / every, 0)}%).",
+        f"Gini coefficient of the agents' popularity {gini['value']:.3f} ({between(gini['low'], gini['high'], 3)}); "
+        f"the top decile has {percent(tenth['value'], 0)}% of it. The paper excludes the news account, whose "
+        f"popularity is {news:,} of a total of {every:,} ({percent(news / every, 0)}%).",
         "",
     ]
     return lines

@@ -118,9 +118,21 @@ def _after_false_posts(run: Reads) -> pl.DataFrame:
     return persistence(run, veracity="false")
 
 
-_GROUPINGS: dict[str, TableOf] = {
-    "trait": trait_groups, "start": stance_groups, "exposure": exposure_groups, "community": community_groups,
-}  # fmt: skip
+_GROUPINGS: dict[str, tuple[TableOf, str]] = {
+    "trait": (trait_groups, "by answer to each trait"),
+    "start": (stance_groups, "by initial stance (against, undecided, for)"),
+    "exposure": (exposure_groups, "by number of exposures to true, false, unknown and labeled posts"),
+    "community": (community_groups, "by community of the follow graph"),
+}
+_SUMMED_BY = {
+    "post": "post (root)",
+    "author": "author, the account that passed the post on",
+    "writer": "writer of the post",
+    "veracity": "veracity of the post",
+    "label": "label shown with the post",
+    "cause": "cause, such as exposures, own posts or the anchor",
+    "step": "step",
+}
 
 
 def treatment_effects(run: Reads) -> pl.DataFrame:
@@ -150,11 +162,20 @@ _PAIRED = {
 MEASURES: dict[str, Measure] = {
     "persistence_false": described("persistence_false", _after_false_posts),
     **{
-        f"belief_change_by_{name}": described(f"belief_change_by_{name}", partial(_change_by, groups))
-        for name, groups in _GROUPINGS.items()
+        f"belief_change_by_{name}": described(
+            f"belief_change_by_{name}",
+            partial(_change_by, groups),
+            definition=f"Change from first to last stance, per proposition and group of persons: {by}.",
+        )
+        for name, (groups, by) in _GROUPINGS.items()
     },
     **{
-        f"attribution_by_{kind}": described(f"attribution_by_{kind}", partial(attribution, by=kind), needs_trail=True)
+        f"attribution_by_{kind}": described(
+            f"attribution_by_{kind}",
+            partial(attribution, by=kind),
+            definition=f"Contributions to belief changes, summed by {_SUMMED_BY[kind]}.",
+            needs_trail=True,
+        )
         for kind in BY
     },
     **{name: Measure(name, "by column", "neither", definition_of(of), paired=of) for name, of in _PAIRED.items()},

@@ -258,9 +258,10 @@ def measure(name: str) -> Measure:
     return described(name, member)
 
 
-def described(name: str, table: TableOf, *, needs_trail: bool = False) -> Measure:
-    """Return a function that gives a table as a measure that its docstring defines."""
-    return Measure(name, "by column", "neither", definition_of(table), table=table, needs_trail=needs_trail)
+def described(name: str, table: TableOf, *, definition: str = "", needs_trail: bool = False) -> Measure:
+    """Return a function that gives a table as a measure, which its docstring defines unless ``definition`` does."""
+    what = definition or definition_of(table)
+    return Measure(name, "by column", "neither", what, table=table, needs_trail=needs_trail)
 
 
 def definition_of(function: Callable[..., pl.DataFrame]) -> str:

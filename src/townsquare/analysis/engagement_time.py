@@ -59,7 +59,7 @@ def engagement_levels(run: Reads) -> pl.DataFrame:
 
 
 def engagement_gaps(run: Reads) -> pl.DataFrame:
-    """Engagement with true and false posts by step: levels, gap, cumulative gap (figure 3) and ratio.
+    """Engagement with true and false posts by step: levels, gap, cumulative gap (MOSAIC's figure 3) and ratio.
 
     Returns
     -------

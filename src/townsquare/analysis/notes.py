@@ -112,7 +112,7 @@ def _ratio(part: float, whole: float) -> float:
 
 
 def note_effects(run: Reads, without: Reads) -> pl.DataFrame:
-    """Reshares and views of posts on which a note was shown, against those of the same posts in a run without notes.
+    """Shares and views of posts on which a note was shown, against those of the same posts in a run without notes.
 
     Parameters
     ----------

@@ -62,7 +62,7 @@ def tables(arms: Sequence[Arm]) -> Iterator[Table]:
     """Yield a table for each data set and form, arms in rows."""
     for dataset, form in dict.fromkeys((arm.dataset, arm.form) for arm in arms):
         own = [arm for arm in arms if (arm.dataset, arm.form) == (dataset, form)]
-        units = ", ".join(dict.fromkeys(arm.unit for arm in own))
+        units = "; ".join(dict.fromkeys(arm.unit for arm in own))
         notes = dict.fromkeys(arm.note for arm in own if arm.note)
         title = dataset if dataset == form else f"{dataset} ({form})"
         yield table(

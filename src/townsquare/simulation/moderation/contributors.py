@@ -46,7 +46,8 @@ class ContributorParams(MemberParams):
     """Who writes and rates notes, and how often."""
 
     contributors: Share = setting(
-        0.0, "share of people who enroll to write and rate notes, beside their feeds; 0: notes are for all, in feeds"
+        0.0,
+        "share of people who are contributors: they alone write and rate notes, outside feeds; 0: all do, in feeds",
     )
     ratings_per_day: float = setting(2.0, "mean ratings of a contributor from the queue (assumed)", ge=0, unit="1/day")
     ratings_sd: float = setting(1.0, "sd of the log of a contributor's lasting rate of ratings (assumed)", ge=0)
@@ -58,7 +59,7 @@ class ContributorParams(MemberParams):
     rated_for: float = setting(
         72.0, "age up to which notes are in the queue, in the unit of `write_delay` (assumed)", gt=0
     )
-    notes_of_post: int = setting(5, "notes on a post from which nobody writes another (assumed)", ge=1)
+    notes_of_post: int = setting(5, "number of notes on a post at which nobody writes another (assumed)", ge=1)
     source_if_false: Share = setting(0.75, "share of false posts against which there is a source to find (assumed)")
     source_if_true: Share = setting(
         0.01, "share of posts that are true, or of unknown veracity, against which there is a source to find (assumed)"

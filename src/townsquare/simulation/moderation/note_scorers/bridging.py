@@ -53,14 +53,25 @@ class Params(MemberParams):
     not_helpful_intercept: float = setting(-0.05, "a note with the factor 0 is not helpful up to this intercept")
     not_helpful_factor: float = setting(0.8, "that intercept is lower by this per unit of the size of the factor", ge=0)
     not_helpful_bound: float = setting(-0.04, "a note is not helpful if the upper bound of its intercept is lower")
-    not_misleading_intercept: float = setting(-0.15, "the same for notes that call a post not misleading")
+    not_misleading_intercept: float = setting(
+        -0.15, "a note that calls its post not misleading is not helpful below this intercept"
+    )
     largest_factor: float = setting(0.5, "maximum size of the factor of a shown note", ge=0)
-    net_helpful_at_least: int = setting(4, "minimum of helpful minus not helpful ratings on each side", ge=0)
-    net_helpful_share: float = setting(0.05, "that number, up to 9, as a minimum share of all ratings", ge=0, le=1)
-    agreement_at_least: float = setting(0.66, "minimum share of a rater's ratings that agree with statuses", ge=0, le=1)
+    net_helpful_at_least: int = setting(
+        4, "minimum of helpful minus not helpful ratings by raters of each side (sign of factor)", ge=0
+    )
+    net_helpful_share: float = setting(
+        0.05,
+        "if that minimum over the sides is at most 9: its minimum as a share of the ratings of both sides",
+        ge=0,
+        le=1,
+    )
+    agreement_at_least: float = setting(
+        0.66, "minimum agreement: share of a rater's ratings that agree with statuses", ge=0, le=1
+    )
     author_mean_at_least: float = setting(0.05, "minimum mean intercept of a rater's own notes")
     rating_window: int | None = setting(
-        None, "a rating counts for its rater this many steps after the note; null: always", ge=0
+        None, "maximum steps from a note to a rating that counts in its rater's agreement; null: no maximum", ge=0
     )
     lock_after: int | None = setting(None, "age in steps from which a status stays; null: never", ge=1)
     stable_for: int = setting(
