@@ -2,7 +2,8 @@
 
 A memory is an interaction, with the content of what was met and said, or a reflection on several of them. Its relevance
 is importance times decay; decay falls by ``memory.decay`` a day since the last access, in days of the simulation.
-Being recalled is an access at the current decay, which changes nothing later; acting on the same post again makes the memory as fresh as new.
+Being recalled is an access at the current decay, which changes nothing later; acting on the same post again makes the
+memory as fresh as new.
 """
 
 from __future__ import annotations
