@@ -75,17 +75,20 @@ def plain_chances(settings: dict[str, float], **row: float) -> dict[str, float]:
     route, belief = s["route"], row["p"]
     if route == kernels.BELIEF and "V" in row:
         belief = 1 / (1 + math.exp(-row["V"]))
-    power = s["plausibility"] * (row["p"] - 0.55) if route == kernels.DIRECT else s["belief"] * math.log(belief / 0.55)
+    factor = (
+        math.exp(s["plausibility"] * (row["p"] - 0.55)) if route == kernels.DIRECT else (belief / 0.55) ** s["belief"]
+    )
+    power = 0.0
     if "distance" in row:
         power += s["concordance"] * (0.5 - row["distance"] / 2)
     if "z" in row:
         power += s["taste"] * row["z"] - s["taste"] ** 2 / 2
     q *= math.exp(power)
     if route == kernels.BELIEF and "V" in row:
-        q *= s["note_rest"] if row["noted"] else 1
+        factor *= s["note_rest"] if row["noted"] else 1
     elif route != kernels.NO_LABELS:
-        q *= (s["label_share"] if row["false"] else 1) * (s["note_share"] if row["noted"] else 1)
-    share = q / (1 + q / s["ceiling"])
+        factor *= (s["label_share"] if row["false"] else 1) * (s["note_share"] if row["noted"] else 1)
+    share = min(1.0, factor * q / (1 + (factor if s["asked"] else 1) * q / s["ceiling"]))
     doubt = max(0.0, 1 - belief / s["doubted"])
     return {
         "like": min(0.5, s["likes_per_share"] * share / max(0.05, row["person"])), "share": share,
@@ -98,7 +101,8 @@ def plain_chances(settings: dict[str, float], **row: float) -> dict[str, float]:
 def test_chances_are_those_of_the_formula(case: int) -> None:
     draw = np.random.default_rng(case)
     route = case % 3
-    settings = kernels.Sharing(route, *(float(getattr(Params(), name)) for name in kernels.Sharing._fields[1:]))
+    asked = case % 7 == 0
+    settings = kernels.Sharing(route, asked, *(float(getattr(Params(), name)) for name in kernels.Sharing._fields[2:]))
     row: dict[str, float] = {
         "person": float(draw.lognormal(-2, 2)), "age": float(draw.exponential(20)), "p": float(draw.random()),
         "false": bool(draw.random() < 0.5), "noted": bool(draw.random() < 0.5),
@@ -118,7 +122,7 @@ def test_chances_are_those_of_the_formula(case: int) -> None:
     weight = kernels.weigh(seen, np.array([row["age"]]), base, settings)[0]
     taste = z if z > -1 else math.nan
     factor, doubt = kernels.belief_factor(seen[0], row.get("V", math.nan), settings)
-    chances = kernels.chances(weight * factor, doubt, low, row.get("distance", 1.0), row["person"], taste, settings)
+    chances = kernels.chances(weight, factor, doubt, low, row.get("distance", 1.0), row["person"], taste, settings)
     expected = plain_chances(settings._asdict(), **row)
     assert chances == pytest.approx(tuple(expected.values()), rel=1e-9)
 
@@ -154,7 +158,7 @@ def test_labels_and_notes_lower_sharing_by_the_stated_factor() -> None:
             give_verdict(world, root, Verdict.FALSE)
         if label == "note":
             log(world, LogKind.NOTE_SHOWN, root, note(world, 0, root))
-        return rate_of(world, ceiling=1.0, rate=0.02)
+        return rate_of(world, rate=0.02)
 
     plain = rate("")
     assert rate("verdict") / plain == pytest.approx(0.753, abs=0.05)

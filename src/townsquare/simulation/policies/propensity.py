@@ -110,7 +110,7 @@ def _sharing(params: Params, asked: bool, knows: bool) -> Sharing:
     ``knows`` says whether it is known how far readers believe claims.
     """
     route = {"belief": BELIEF if knows else DIRECT, "direct": DIRECT, "none": NO_LABELS}[params.label_route]
-    chosen = Sharing(route, *(float(getattr(params, name)) for name in Sharing._fields[1:]))
+    chosen = Sharing(route, asked, *(float(getattr(params, name)) for name in Sharing._fields[2:]))
     if not asked:
         return chosen
     asked_share = chosen.rate * params.asked

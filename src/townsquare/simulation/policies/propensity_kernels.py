@@ -25,9 +25,13 @@ LIKE, SHARE, COMMENT, FLAG, ADD_NOTE, RATE_NOTE = range(6)
 
 
 class Sharing(NamedTuple):
-    """Settings of the chances, as in :class:`townsquare.simulation.policies.propensity_params.Params`."""
+    """Settings of the chances, as in :class:`townsquare.simulation.policies.propensity_params.Params`.
+
+    ``asked`` says whether people are asked about each post: a propensity to share is then the odds, belief included.
+    """
 
     route: int
+    asked: bool
     rate: float
     appeal_sd: float
     age_hours: float
@@ -123,20 +127,18 @@ def count_posts(agents: Array, activity: Array, posting: Array, rate: float, mos
 @nb.njit(inline="always", cache=True, error_model="numpy")
 def _weight(post: Any, age: float, appeal_base: U64, s: Sharing) -> float:
     log = s.appeal_sd * gauss(appeal_base, 0, post.key) - s.appeal_sd * s.appeal_sd / 2.0
-    plausible = s.plausibility * (post.doubt - _USUAL) if s.route == DIRECT else 0.0
-    log += plausible - s.age_power * math.log1p(age / s.age_hours)
-    weight: float = s.rate * math.exp(log)
-    return _labeled(weight, post, s) if s.route == DIRECT else weight
+    weight: float = s.rate * math.exp(log - s.age_power * math.log1p(age / s.age_hours))
+    return weight
 
 
 @nb.njit(inline="always", cache=True, error_model="numpy")
-def _labeled(weight: float, post: Any, s: Sharing) -> float:
-    """Return the weight of a post on sharing with its labels, where they do not act through belief."""
+def _labeled(factor: float, post: Any, s: Sharing) -> float:
+    """Return the factor of belief on sharing with the labels of the post, where they do not act through belief."""
     if post.label >> 1 == _FALSE:
-        weight *= s.label_share
+        factor *= s.label_share
     if post.label & 1:
-        weight *= s.note_share
-    return weight
+        factor *= s.note_share
+    return factor
 
 
 @nb.njit(inline="always", cache=True, error_model="numpy")
@@ -146,7 +148,7 @@ def belief_factor(post: Any, believed: float, s: Sharing) -> tuple[float, float]
     ``believed`` is in log odds; where it is NaN, the reader knows nothing, and the plausibility is the belief.
     """
     if s.route == DIRECT:
-        return 1.0, post.doubt
+        return _labeled(math.exp(s.plausibility * (post.doubt - _USUAL)), post, s), post.doubt
     doubt = post.doubt
     if s.route == BELIEF and not math.isnan(believed):
         doubt = 1.0 / (1.0 + math.exp(-believed)) - 0.5
@@ -170,18 +172,19 @@ def weigh(seen: Array, age: Array, appeal_base: U64, s: Sharing) -> Array:
 
 @nb.njit(inline="always", cache=True, error_model="numpy")
 def chances(
-    weight: float, doubt: float, low: bool, distance: float, sharing: float, taste: float, s: Sharing
+    weight: float, factor: float, doubt: float, low: bool, distance: float, sharing: float, taste: float, s: Sharing
 ) -> tuple[float, float, float, float, float, float]:
     """Return the chance of each kind on one row, in the order of :class:`Drawn`.
 
-    ``weight`` is of :func:`weigh` and :func:`belief_factor`, ``doubt`` the belief of the reader less a half,
-    ``low`` whether the author is a source of low credibility, ``distance`` |S - s|, 1 where the post takes no stance.
+    ``weight`` is of :func:`weigh`, ``factor`` and ``doubt`` are of :func:`belief_factor`. In a feed, the factor
+    multiplies the probability, after the ceiling, because effects of labels were measured on shares. ``low`` says
+    whether the author is a source of low credibility; ``distance`` is |S - s|, 1 where the post takes no stance.
     """
     log = s.concordance * (0.5 - distance / 2.0)
     if low and not math.isnan(taste):
         log += s.taste * taste - s.taste * s.taste / 2.0
     share = weight * sharing * math.exp(log)
-    share = share / (1.0 + share / s.ceiling)
+    share = min(1.0, factor * share / (1.0 + (factor if s.asked else 1.0) * share / s.ceiling))
     like = min(_MOST_LIKES, s.likes_per_share * share / max(_LEAST_PERSON, sharing))
     doubted = max(0.0, 1.0 - (doubt + 0.5) / s.doubted)
     noted = max(0.0, 1.0 - (doubt + 0.5 - s.notes_bias * max(0.0, distance - 1.0)) / s.notes_doubted)
@@ -212,7 +215,7 @@ def _choose_one(
         distance = stance_distance(readers.stance[i], post, posts, 1.0)
         believed = rows.believed[e] if rows.believed.shape[0] > 0 else math.nan
         factor, doubt = belief_factor(post, believed, s)
-        chance = chances(weight[x] * factor, doubt, low[x], distance, people.sharing[i], people.taste[i], s)
+        chance = chances(weight[x], factor, doubt, low[x], distance, people.sharing[i], people.taste[i], s)
         for k in range(len(chance)):
             if drawn.bit[k] < 0 or (k == RATE_NOTE and rows.offered[e] < 0):
                 continue

@@ -32,7 +32,9 @@ class Params(MemberParams):
         3.0, "age in (1 + age/age_hours)^-age_power, the factor by which propensities to share fall", gt=0, unit="h"
     )
     age_power: float = setting(1.1, "power in that factor (tuned: half of all shares within 5.3 to 5.5 h)", ge=0)
-    ceiling: float = setting(0.2, "maximum probability of a share (assumed)", gt=0, le=1)
+    ceiling: float = setting(
+        0.2, "maximum probability of a share, before the effects of belief, labels and notes (assumed)", gt=0, le=1
+    )
     asked: float = setting(
         220.0,
         "factor on propensities to share if people are asked about each post, as in a survey; propensities are then "
