@@ -7,11 +7,15 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
+import polars as pl
 from PIL import Image
 from playwright.sync_api import sync_playwright
 
 import townsquare as ts
 from townsquare.analysis.contract import CachedRun
+from townsquare.analysis.notes import injected_keys
+from townsquare.analysis.posts import known_posts
+from townsquare.analysis.reach import reach
 from townsquare.debate.resolve import layers_for_debates
 from townsquare.debate.sweep import hold_debates
 from townsquare.experiments.arms import arms_of
@@ -32,16 +36,16 @@ VIEWS = {
     "person": ("#/comparison/moderation/person/40?step=7", 1100),
     "overview": (f"#/run/{RUN}/overview?step=8", 1180),
     "network": ("#/run/town/network?step=240", 1230),
-    "notes": (f"#/run/town/notes?step={NOTES_AT}&note=", 1500),
+    "notes": (f"#/run/town/notes?step={NOTES_AT}&note={{note}}", 1500),
     "agents": (f"#/run/{RUN}/agents", 800),
     "agent": (f"#/run/{RUN}/agent/40?step=7", 1500),
     "records": ("#/run/records/agent/1?step=5", 2700),
     "cascade": (
-        "#/run/responses%2Fresponse-none%2Fseed-1/cascade/6013?claim=0&with=responses%2Fresponse-takedown%2Fseed-1",
+        "#/run/responses%2Fresponse-none%2Fseed-1/cascade/{post}?claim=0&with=responses%2Fresponse-takedown%2Fseed-1",
         1000,
     ),
     "cascade-map": (
-        "#/run/responses%2Fresponse-none%2Fseed-1/cascade/6013?show=map&with=responses%2Fresponse-takedown%2Fseed-1",
+        "#/run/responses%2Fresponse-none%2Fseed-1/cascade/{post}?show=map&with=responses%2Fresponse-takedown%2Fseed-1",
         1000,
     ),
     "posts": (f"#/run/{RUN}/posts?veracity=false", 800),
@@ -79,6 +83,19 @@ def shown_note(run: Path) -> int:
     return int(states.filter("shown").sort("helpful")["note"][-1])
 
 
+def removed_post(responses: Path) -> int:
+    """The false post that reaches fewest of the people whom it reaches without takedowns, as a post of that run."""
+    without, taken = (CachedRun(Run.open(responses / f"response-{arm}" / "seed-1")) for arm in ("none", "takedown"))
+    both = posts_reached(without).join(posts_reached(taken), on="key", suffix="_taken")
+    return int(both.sort(pl.col("reach") - pl.col("reach_taken"), "root")["root"][-1])
+
+
+def posts_reached(run: CachedRun) -> pl.DataFrame:
+    """Injected false posts: ``root``, ``key`` and ``reach``."""
+    false = known_posts(run).filter(pl.col("veracity") == "false").select("root")
+    return false.join(injected_keys(run), on="root").join(reach(run), on="root").select("root", "key", "reach")
+
+
 def settled(page: Any) -> bool:
     """Whether nothing on a page is being read or drawn any more."""
     return bool(
@@ -89,12 +106,11 @@ def settled(page: Any) -> bool:
     )
 
 
-def draw(browser: Any, url: str, name: str, scheme: str, note: int) -> Path:
+def draw(browser: Any, url: str, name: str, scheme: str, chosen: dict[str, int]) -> Path:
     """One picture, with fewer colors where the file would be large."""
     where, height = VIEWS[name]
-    where += str(note) if where.endswith("&note=") else ""
     page = browser.new_page(viewport={"width": WIDTH, "height": height}, color_scheme=scheme)
-    page.goto(url + where)
+    page.goto(url + where.format(**chosen))
     for _ in range(2):  # one answer may lead to the next question
         while not settled(page):
             page.wait_for_timeout(100)
@@ -119,10 +135,10 @@ def main() -> None:
         runs = Path(folder) / "runs"
         record(runs)
         browser = started.chromium.launch(executable_path=asked.browser, args=["--no-sandbox"])
-        note = shown_note(runs / "town")
+        chosen = {"note": shown_note(runs / "town"), "post": removed_post(runs / "responses")}
         with serving(runs) as url:
-            pictures = [draw(browser, url, name, "light", note) for name in VIEWS]
-            pictures.append(draw(browser, url, "overview", "dark", note))
+            pictures = [draw(browser, url, name, "light", chosen) for name in VIEWS]
+            pictures.append(draw(browser, url, "overview", "dark", chosen))
             browser.close()
     for path in pictures:
         print(f"{path.relative_to(IMAGES.parents[1])}: {path.stat().st_size / 1000:.0f} kB")
