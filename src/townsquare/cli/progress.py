@@ -27,7 +27,7 @@ class ProgressDisplay:
         self.total, self.mode, self.title, self.what = total, mode, title, what
         self._began = time.monotonic()
         self._last = self._began
-        self._first_step: int | None = None
+        self._first_step = 0
         self._ended = False
         self._bar: Any = None
         self._task: Any = None
@@ -58,7 +58,7 @@ class ProgressDisplay:
     def at(self, step: int, note: str = "", *, last: bool = False) -> None:
         """Show that ``step`` of ``total`` are done; ``last`` if no more will follow."""
         now = time.monotonic()
-        if self._first_step is None:
+        if not self._first_step:  # the first step also compiles, and would make the others seem slow
             self._first_step, self._began = step, now
         rate = (step - self._first_step) / (now - self._began) if now > self._began else 0.0
         if self._bar is not None:

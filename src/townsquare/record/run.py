@@ -11,7 +11,7 @@ import polars as pl
 from townsquare.core import schema
 from townsquare.core.arguments import checked
 from townsquare.core.cards import html_of
-from townsquare.core.errors import HashMismatch, RecordError
+from townsquare.core.errors import HashMismatch, RecordError, SettingError
 from townsquare.core.identity import run_hash
 from townsquare.record.content_hash import ColumnsOf, HashChain
 from townsquare.record.contract import RunHeader
@@ -31,6 +31,8 @@ class Run:
     """
 
     def __init__(self, reader: RunReader, folder: Path | None = None) -> None:
+        if isinstance(reader, str | Path):
+            raise SettingError("Run", got=str(reader), do="open the run in a folder with Run.open(folder)")
         self._reader = reader
         self._settings_checked = False
         self.folder = folder

@@ -6,6 +6,7 @@ import json
 import os
 import subprocess
 import sys
+import time
 from pathlib import Path
 from typing import get_args
 
@@ -19,6 +20,7 @@ from townsquare.cli import console, main
 from townsquare.cli.app import ROWS, app
 from townsquare.cli.doctor import State, examine, fits, in_units
 from townsquare.cli.options import whole
+from townsquare.cli.progress import ProgressDisplay
 from townsquare.experiments.size import planned_size
 from townsquare.record.run import Run
 from townsquare.scenario.load import load_scenario
@@ -342,3 +344,12 @@ def test_completion_can_be_installed(tmp_path: Path) -> None:
     text = scripts[0].read_text(encoding="utf-8")
     assert "export-graph" in text
     subprocess.run(["bash", "-n", str(scripts[0])], check=True)
+
+
+def test_the_time_left_leaves_out_the_first_step_in_which_the_program_compiles(capsys: Capture) -> None:
+    display = ProgressDisplay(100, "json", "running")
+    display.at(0)
+    time.sleep(0.5)
+    display.at(1)
+    display.at(100)
+    assert json.loads(capsys.readouterr().out)["rate"] > 100 / 0.5

@@ -161,6 +161,7 @@ CALLS: dict[str, tuple[list[Any], Callable[[Made, Any], object]]] = {
         lambda made, x: ts.fit(".", options=x),
     ),
     "fit(form)": (["plane", 3], lambda made, x: ts.fit(".", form=x)),
+    "Run": (["runs/1", Path("runs")], lambda made, x: ts.Run(x)),
     "resolve_for(scenario)": (["nowhere", 3, ["x"]], lambda made, x: ts.resolve_for(x)),
     "resolve_for(sets)": (["a=3", ["a"], 3, {"agnts": 3}], lambda made, x: ts.resolve_for("synthetic:20", sets=x)),
     "load_scenario": (["nowhere", "", "synthetic:x", "gone.yaml"], lambda made, x: ts.load_scenario(x)),

@@ -84,11 +84,23 @@ class Params(MemberParams):
     )
     likes_per_share: float = setting(6.0, "likes per share of a person with propensity 1 (assumed)", ge=0)
     comments_per_share: float = setting(0.1, "comments per share (assumed)", ge=0)
-    flags: float = setting(0.02, "probability of a flag on a post of plausibility 0 (assumed)", ge=0, le=1)
-    notes: float = setting(0.01, "probability of writing a note on a post of plausibility 0 (assumed)", ge=0, le=1)
-    doubted: float = setting(0.5, "plausibility at and above which nobody flags a post (assumed)", gt=0, le=1)
+    flags: float = setting(
+        0.02, "probability of a flag on a post of plausibility (under `credence`: belief) 0 (assumed)", ge=0, le=1
+    )
+    notes: float = setting(
+        0.01,
+        "probability of writing a note on a post of plausibility (under `credence`: belief) 0 (assumed)",
+        ge=0,
+        le=1,
+    )
+    doubted: float = setting(
+        0.5, "plausibility (under `credence`: belief) at and above which nobody flags a post (assumed)", gt=0, le=1
+    )
     notes_doubted: float = setting(
-        0.5, "plausibility at and above which nobody writes a note on a post (assumed)", gt=0, le=1
+        0.5,
+        "plausibility (under `credence`: belief) at and above which nobody writes a note on a post (assumed)",
+        gt=0,
+        le=1,
     )
     notes_bias: float = setting(
         0.0,
