@@ -85,7 +85,7 @@ def why(run: Run | Path | str, agent: int | str, *, step: int | None = None, pro
     Parameters
     ----------
     run : Run, Path or str
-        A run, or its folder. It must be recorded with the trail, as runs are by default.
+        A run, or its folder. It must be recorded with the trail (the causes of belief changes), as runs are by default.
     agent : int or str
         A person, by number or by name, such as ``R_038``.
     step : int, optional

@@ -35,7 +35,7 @@ def attribute(
     Parameters
     ----------
     by
-        Group by post, author, writer, veracity, label, cause or step.
+        Group by post, author (who posted or shared it), writer (of the original post), veracity, label, cause or step.
     proposition
         Only this proposition.
     claim
@@ -116,7 +116,7 @@ def _show(statement: str, by: str, part: pl.DataFrame, moved: pl.DataFrame, *, e
     many = f"mean over {moved.height} people" if moved.height != 1 else "one person"
     show(
         f"Contributions to the change in stance on “{statement}” ({many})", rows, (str, by, ""),
-        (known(number), "trail rows"), (exact, "mean change"), (known("{:.1%}".format), "share of all movement"),
+        (known(number), "contributions"), (exact, "mean change"), (known("{:.1%}".format), "share of all movement"),
     )  # fmt: skip
 
 

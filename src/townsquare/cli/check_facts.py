@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from townsquare.analysis.facts.check import FactCheck, FactReport
 
 LEGEND = """\
+Class: facts of a whole run, of a sitting (random posts shown once to random people), of belief rules, or of notes.
 Value: mean over runs [95% CI]; rules: at the default of a parameter [over the interval of that parameter].
 Target: the published range. Inside, uncertain: the CI contains an end of the target.
 Certainty of the target: computed from public data, read on a page, or from memory (then not scored).

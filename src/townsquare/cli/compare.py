@@ -130,7 +130,7 @@ class Study(NamedTuple):
             on, with_copy = checked_place(placed.on), not no_copy
             targets = comparison.ExecutionTargets(on, location.store, server, with_copy=with_copy)
             too_large = "" if no_copy or placed.record else left_out(load_scenario(base.config.scenario), base)
-            unused = unused_settings(of_arms(), [*self.given, *self.vary])
+            unused = unused_settings(of_arms(), self.given)
             for notice in () if shown.quiet else filter(None, (too_large, *unused)):
                 complain(notice, kind="note")
             how = {"outcome": self.outcome, "one_at_a_time": self.one_at_a_time}

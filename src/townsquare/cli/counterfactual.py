@@ -1,4 +1,4 @@
-"""``townsquare counterfactual``: beliefs without a post, an author, a record, all posts of a truth, or labels."""
+"""``townsquare counterfactual``: beliefs without a post, an author, an argument record, false posts or labels."""
 
 from __future__ import annotations
 
@@ -30,12 +30,13 @@ def counterfactual(
     out: options.Out = None,
     shown: options.Shown = options.SHOWN,
 ) -> int:
-    """Recompute beliefs without some posts, authors, records or labels, exposures held fixed, or in a new run.
+    """Recompute beliefs without some posts, authors, argument records or labels, exposures held fixed, or in a new run.
 
     Parameters
     ----------
     leave_out
-        post=N, author=N (number or name), record=N, veracity=false, label=verdict or label=note; repeatable.
+        post=N, author=N (number or name), record=N (an argument record), veracity=false, veracity=true, label=verdict
+        or label=note; repeatable.
     again
         Simulate again without these, so that exposures change too.
     seeds

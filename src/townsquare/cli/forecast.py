@@ -70,6 +70,7 @@ def forecast(
         turn = "agent and step" if settings.config.time.step_minutes is None else "session"
         print(f"tokens per {turn}: {tokens_in} in, {tokens_out} out")
     print(f"model {settings.config.model.name}; prices of {date}; tokens = characters / 4")
+    print("In parentheses: low and high estimates.")
     return 0
 
 

@@ -165,7 +165,8 @@ def _inspect_comparison(folder: Path, *, verify: bool, as_json: bool) -> int:
         show_json({"comparison": str(folder), "runs": runs})
     else:
         done = f"{len(experiment.finished)} of {len(experiment.runs)} runs {FINISHED}"
-        show(f"{folder}: {done}", runs, (str, "arm", "seed", "state", "verified", "content=content_hash"))
+        checked = ("verified",) if verify else ()
+        show(f"{folder}: {done}", runs, (str, "arm", "seed", "state", *checked, "content=content_hash"))
     for error in experiment.errors:
         complain(error, kind="failed")
     return 0 if experiment.finished else 1

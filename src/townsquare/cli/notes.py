@@ -87,12 +87,14 @@ def attack(*runs: Path, out: Path | None = None, figure: Path | None = None, as_
     if as_json:
         return show_json(rows)
     columns = ((str, "scorer", "notes"), (digits(3), "share of raters=share"), (str, "raters=ring"))
-    show("Shown notes that a ring of coordinated raters flips", rows, *columns, (digits(2), "flipped"))
+    show("Shown notes that a ring of coordinated raters flips", rows, *columns, (digits(2), "share flipped=flipped"))
     print("A simulated ring against simulated raters: for the defense of such systems, not evidence about real notes.")
     return 0
 
 
 def _show_scores(scored: ScoredNotes) -> None:
+    import polars as pl
+
     from townsquare.experiments.note_attack import FEW_ON_ONE_SIDE
 
     counts = dict(scored.notes["status"].value_counts().rows())
@@ -104,7 +106,9 @@ def _show_scores(scored: ScoredNotes) -> None:
     print(f"{side:.0%} of raters are on the smaller side of the factor.")
     if side < FEW_ON_ONE_SIDE:
         print("Caution: raters hardly disagree by camp, so that the statuses mean little.")
+    one = {**words, "NMR": "needs more ratings"}
     top = scored.notes.sort("intercept", descending=True, nulls_last=True).head(LISTED)
+    top = top.with_columns(pl.col("status").replace(one))
     scores = (digits(3), "intercept", "factor")
     show("Notes with the highest intercepts", top.to_dicts(), (str, "note", "status"), scores, (str, "ratings"))
 
@@ -118,5 +122,6 @@ def _show_checks(rows: list[dict[str, Any]], *, as_json: bool) -> int:
         (digits(2), "first difference=first_difference"), (digits(3), "first status=first_status"),
         (digits(3), "thresholds", "farther than 0.01=thresholds_clear", "status", "smaller side=smaller_side"),
     )  # fmt: skip
-    print("Shares are those of equal statuses; status leaves out notes that rules decided which are not built.")
+    print("First status, thresholds, farther than 0.01 and status are shares of notes with the recorded status.")
+    print("The column status leaves out notes that were decided by rules that Townsquare does not have.")
     return 0

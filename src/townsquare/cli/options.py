@@ -61,7 +61,7 @@ class Shown:
     """Print options."""
 
     quiet: bool = False
-    """Print only the output folder."""
+    """Print only the output folder, if there is one."""
     as_json: AsJson = False
 
     def progress(self, total: int, title: str, what: str = "step") -> ProgressDisplay:

@@ -87,7 +87,7 @@ def _show_claims(beliefs: Sequence[ClaimBelief], words: str) -> None:
         for belief in beliefs[:LARGEST]
     ]  # fmt: skip
     if rows:
-        columns = (str, "id", "believed", "steps", "truth", "text")
+        columns = (str, "id", "believed", "steps shown", "truth", "text")
         show("Belief in claims, before the first and at the last exposure", rows, columns)
         print(f"Why: townsquare why {words} --claim {rows[0][0]}")
 
@@ -101,7 +101,7 @@ def _show_claim(run: Run, agent: str, claim: int, *, as_json: bool) -> int:
     beliefs = {belief.claim: belief for belief in claims_of(run, number)}
     if claim not in beliefs:
         met = ", ".join(map(str, list(beliefs)[:LARGEST]))
-        raise SettingError("--claim", got=str(claim), allowed=met or "none: no claims are recorded for this agent")
+        raise SettingError("--claim", got=str(claim), allowed=met or _no_claims(run))
     belief = beliefs[claim]
     if as_json:
         return show_json({**asdict(belief), "sentences": belief.sentences})
@@ -116,6 +116,14 @@ def _show_claim(run: Run, agent: str, claim: int, *, as_json: bool) -> int:
         (share, "believed afterwards=remembered"), words=("shown by", "label shown"),
     )  # fmt: skip
     return 0
+
+
+def _no_claims(run: Run) -> str:
+    from townsquare.analysis.causes.claims import holds_claims
+
+    if holds_claims(run):
+        return "none: this agent was shown no claim"
+    return "none: the belief rule of this run holds no belief in claims"
 
 
 def _plain(causes: Why) -> dict[str, Any]:
@@ -133,7 +141,8 @@ def _show_move(causes: Why, move: Move) -> None:
         rows = [{**asdict(cause), "by": safe(cause.name, 40)} for cause in move.causes]
         show(
             "", rows, (exact, "change=amount"), (str, "by"), (known(digits(3)), "trust"),
-            (known(digits(3, sign=True)), "post stance=stance"), (str, "label"), (known(digits(3)), "weight"),
+            (known(digits(3, sign=True)), "post stance=stance"), (str, "label"),
+            (known(digits(3)), "label weight=weight"),
             ({None: "", True: "yes", False: "no"}.__getitem__, "first seen=first_seen"), (known(str), "post"),
             (cut(LONGEST_TEXT), "text"), words=("by", "label", "first seen", "text"),
         )  # fmt: skip
@@ -159,7 +168,7 @@ def _show_largest(causes: Why, folder: str) -> None:
     show(title, rows, *columns)
     show(
         "Largest contributors over all steps", causes.contributors[:LARGEST], (str, "contributor=name", "proposition"),
-        (exact, "total change=amount"), (str, "trail rows=rows"),
+        (exact, "total change=amount"), (str, "contributions=rows"),
     )  # fmt: skip
     unexplained = [move for move in causes.moves if move.agrees is False]
     if unexplained:
@@ -170,9 +179,8 @@ def _show_largest(causes: Why, folder: str) -> None:
 
 
 def _strongest(move: Move) -> str:
-    if not move.causes:
-        return ""
-    return safe(move.causes[0].name, 40)
+    cause = move.main_cause
+    return "" if cause is None else f"{safe(cause.name, 40)} {cause.amount:+.4g}"
 
 
 # The part of `townsquare why` that shows argument records, and a belief without one of them.

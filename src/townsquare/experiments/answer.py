@@ -223,8 +223,8 @@ def _verdict(row: Mapping[str, Any], direction: str) -> str:
 def as_noun(title: str, outcome: str) -> str:
     """Return the title of an outcome as part of a sentence.
 
-    >>> as_noun("Mean shift: Vaccines are safe", "shift.safe"), as_noun("F1", "f1")
-    ('mean shift on “Vaccines are safe”', 'F1')
+    >>> as_noun("Mean shift: Vaccines are safe", "shift.safe"), as_noun("F1 of moderation", "f1")
+    ('mean shift on “Vaccines are safe”', 'F1 of moderation')
     """
     head, _, statement = title.partition(": ") if "." in outcome else (title, "", "")
     head = head[0].lower() + head[1:] if head[1:2].islower() else head

@@ -75,8 +75,8 @@ def misleading(run: Reads, where: str = "", varied: Container[str] = (), *, seco
             "0.1 in months. Lower the weight of an exposure.",
         ),
         (
-            clock.hours is not None and 0 < clock.last <= clock.warm_up,
-            f"The run ends within its warm-up{where}: measures that leave it out are empty.",
+            ends_in_warm_up(clock),
+            f"The run ends within its warm-up{where}: outcomes describe only the time after it.",
         ),
         (
             known["warm_up_movement"] >= MOSTLY and clock.warm_up < clock.last,
@@ -115,6 +115,11 @@ def misleading(run: Reads, where: str = "", varied: Container[str] = (), *, seco
         ),
     ]
     return [sentence for holds, sentence in cases if holds]
+
+
+def ends_in_warm_up(clock: Clock) -> bool:
+    """Return whether a run has no step after its warm-up."""
+    return clock.hours is not None and 0 < clock.last <= clock.warm_up
 
 
 def _in_warm_up(run: Reads, clock: Clock) -> list[str]:
@@ -163,7 +168,10 @@ def _missing(run: Reads, outcome: Mapping[str, float]) -> list[str]:
         (people == 1, "The run has one person only: nobody to follow, read or persuade."),
         (not injected, "No posts were injected: measures of true and false posts are undefined."),
         (not names(run).height, "The scenario has no proposition, so there are no beliefs to measure."),
-        (run.last_step > 0 and not active, "No agent took any action: engagement is zero throughout."),
+        (
+            run.last_step > 0 and not active and not ends_in_warm_up(clock_of(run)),
+            "No agent took any action: engagement is zero throughout.",
+        ),
     ]
     return [sentence for holds, sentence in cases if holds]
 

@@ -37,6 +37,7 @@ from townsquare.experiments.extracts import KINDS, extracts_of
 from townsquare.experiments.manifest import FILE, FINISHED, WAITING, ArmRun, Experiment, RunResult
 from townsquare.experiments.primary import primary_outcome
 from townsquare.experiments.run_folders import NEW, RUNNING, go_on, holds_run, state_of
+from townsquare.experiments.run_notes import check_varied
 from townsquare.experiments.start_check import check_starts
 from townsquare.experiments.workers import Report, end_where_main_is_imported
 from townsquare.models.contract import member_asks
@@ -217,6 +218,7 @@ def _resolve_all(
         plain = first.plain()
         settings |= {(arm.name, seed): resolve(plain, {"seed": seed}) for seed in seeds}
     check_distinct({arm.name: settings[arm.name, seeds[0]] for arm in arms})
+    check_varied((settings[arm.name, seeds[0]] for arm in arms), {key for arm in arms for key in arm.changes})
     return settings
 
 

@@ -252,13 +252,13 @@ class Experiment:
         return paired(self.outcomes, baseline or self.baseline)
 
     def effects_by_group(self, baseline: str | None = None) -> pl.DataFrame:
-        """Measure the effect of each arm within each answer of a survey: see :mod:`townsquare.experiments.by_group`."""
+        """Measure the effect of each arm on people by survey answer: see :mod:`townsquare.experiments.by_group`."""
         base = baseline or self.baseline
         check_known("baseline", base, [arm.name for arm in self.arms])
         return effects_by_group({(r.arm, r.seed): Run.open(self.folder / r.folder) for r in self.finished}, base)
 
     def record(self, run: ArmRun, result: RunResult | BaseException) -> Experiment:
-        """Return a copy of the comparison that has the result of one run."""
+        """Return a copy of the comparison to which the result of one run is added."""
         if isinstance(result, RunResult):
             content, outcomes = result.content_hash, result.outcomes
             ended = replace(run, state=FINISHED, error="", content_hash=content, outcomes=outcomes)

@@ -18,7 +18,7 @@ from townsquare.core.enums import AgentKind
 from townsquare.core.words import count, number, percent, printable
 from townsquare.experiments.answer import Answer, mover_lines, title_of
 from townsquare.experiments.arms import RESPONSES, STRATEGIES
-from townsquare.experiments.cautions import misleading, of_moderation, warnings
+from townsquare.experiments.cautions import ends_in_warm_up, misleading, of_moderation, warnings
 
 
 def answer_run(run: Reads, outcome: Mapping[str, float]) -> Answer:
@@ -53,8 +53,11 @@ def _happened(run: Reads, outcome: Mapping[str, float]) -> list[str]:
     who, clock = count(people, "simulated person", "simulated people"), clock_of(run)
     steps = count(clock.last, "step")
     lasted = steps if clock.hours is None else f"{in_words(clock.last * clock.hours)} ({steps})"
-    sentences = [f"{who[0].upper()}{who[1:]} read, posted and reacted over {lasted}, {how}.", _injected(run)]
-    sentences += [_engagement(outcome), _marked(outcome), _moved(run, outcome)]
+    sentences = [f"{who[0].upper()}{who[1:]} read, posted and reacted over {lasted}, {how}."]
+    if ends_in_warm_up(clock):
+        warm_up = in_words(clock.warm_up * (clock.hours or 0.0))
+        return [*sentences, f"Outcomes and published facts cover the time after the warm-up of {warm_up}: none here."]
+    sentences += [_injected(run), _engagement(outcome), _marked(outcome), _moved(run, outcome)]
     facts = check_run(run) if run.last_step > 0 else None
     sentences += [f"Published facts: {facts.answer}"] if facts else []
     return [sentence for sentence in sentences if sentence]

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 from townsquare.analysis.contract import Reads
 from townsquare.core import registry
 from townsquare.core.documents import bundled_labels
+from townsquare.core.errors import SettingError
 from townsquare.core.files import clean
 from townsquare.core.frames import collected
 from townsquare.models import fake, faulty
@@ -84,14 +85,34 @@ def setting_notes(facts: Facts) -> list[str]:
 
 def unused_settings(arms: Iterable[Settings], given: Iterable[str]) -> list[str]:
     """Return a note on each given setting, a dotted path, that no chosen member of any arm has."""
+    text = bundled_labels("run_notes")["unused"]
+    return [text.format(setting=".".join(path), section=path[0]) for path in _unused(arms, given)]
+
+
+def check_varied(arms: Iterable[Settings], varied: Iterable[str]) -> None:
+    """Refuse a varied setting that no chosen member of any arm has: its arms would be equal.
+
+    Raises
+    ------
+    SettingError
+        With the setting.
+    """
+    for section, key in _unused(arms, varied):
+        raise SettingError(
+            f"--vary {section}.{key}",
+            got=f"a setting without effect: no chosen member of `{section}` has it, so its arms would be equal",
+            do='choose a member that has it; the page "Settings" of the documentation lists which have it',
+        )
+
+
+def _unused(arms: Iterable[Settings], given: Iterable[str]) -> list[tuple[str, str]]:
     unused = {(section, rest.partition(".")[0]) for section, _, rest in (path.partition(".") for path in given) if rest}
     for arm in arms:
         for settings in (arm, *(later for _, later in arm.changes)):
             unused = {path for path in unused if path[1] in settings.others.get(path[0], ())}
         if not unused:
             return []
-    text = bundled_labels("run_notes")["unused"]
-    return [text.format(setting=".".join(path), section=path[0]) for path in sorted(unused)]
+    return sorted(unused)
 
 
 def answer_notes(facts: Facts) -> list[str]:

@@ -190,7 +190,7 @@ def sweep(
 
 @checked
 def counterfactual(run: Run | Path | str, *, without: str | Sequence[str]) -> CounterfactualBeliefs:
-    """Compute what people would have believed without some posts, authors, records or labels, all else shown as before.
+    """Compute what people would have believed without some posts, authors, argument records or labels.
 
     The belief rule is executed again on the recorded exposures, so the result is exact for the rule; what people saw,
     did and wrote stays as it was.
@@ -200,8 +200,8 @@ def counterfactual(run: Run | Path | str, *, without: str | Sequence[str]) -> Co
     run : Run, Path or str
         A run, or its folder.
     without : str or list of str
-        ``post=N``, ``author=N`` (a number or a name), ``record=N``, ``veracity=false``, ``label=verdict`` or
-        ``label=note``. All items of a list are removed at once.
+        ``post=N``, ``author=N`` (a number or a name), ``record=N`` (an argument record), ``veracity=false``,
+        ``veracity=true``, ``label=verdict`` or ``label=note``. All items of a list are removed at once.
 
     Returns
     -------

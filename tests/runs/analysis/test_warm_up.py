@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 import townsquare as ts
+from townsquare.experiments.run_answer import answer_run
 
 WARM_UP = 24
 PERSONS = "(SELECT agent FROM ts_agents WHERE kind = 0)"
@@ -50,6 +51,15 @@ def test_change_of_stance_starts_at_the_end_of_the_warm_up(run: ts.Run) -> None:
     values = ts.outcomes(run)
     assert values[f"shift.{name}"] == pytest.approx(statistics.fmean(moves))
     assert values[f"absolute_shift.{name}"] == pytest.approx(statistics.fmean(map(abs, moves)))
+
+
+def test_the_answer_of_a_run_within_its_warm_up_says_so_and_nothing_else() -> None:
+    short = ts.run("health-rumor", agents=60, steps=12)
+    assert short.table("actions").height > 0
+    text = str(answer_run(short, ts.outcomes(short)))
+    assert "warm-up of 3 d: none here" in text
+    for said in ("No posts were injected", "took any action", "mean absolute shift", "No published fact"):
+        assert said not in text
 
 
 def test_steps_of_the_warm_up_count_for_no_rate(run: ts.Run) -> None:

@@ -217,6 +217,20 @@ def test_why_sums_to_the_recorded_change(recorded: Path) -> None:
             assert sizes == sorted(sizes, reverse=True)
 
 
+def test_the_main_cause_of_a_change_has_its_direction(recorded: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    moves = [move for agent in range(30) for move in why(Run.open(recorded), agent).moves if move.change]
+    assert any(move.causes[0].amount * move.change < 0 for move in moves)  # the anchor, in steps that lead away from it
+    for move in moves:
+        cause = move.main_cause
+        assert cause is not None
+        along = [each.amount for each in move.causes if each.amount * move.change > 0]
+        assert cause.amount == max(along, key=abs)
+    assert main(["why", str(recorded), "--agent", "7"]) == 0
+    largest = why(Run.open(recorded), 7).largest(1)[0].main_cause
+    assert largest is not None
+    assert f"{safe(largest.name, 40)} {largest.amount:+.4g}" in capsys.readouterr().out
+
+
 def test_why_of_one_step_is_that_of_the_run(recorded: Path) -> None:
     run = Run.open(recorded)
     whole, part = why(run, 7), why(run, 7, step=2)

@@ -89,6 +89,14 @@ def test_seeds_that_are_none(text: str) -> None:
         parse_seeds(text, 1)
 
 
+def test_a_varied_setting_that_no_arm_has_is_refused(tmp_path: Path) -> None:
+    base: list[dict[str, Any]] = [{"scenario": "synthetic:20", "agents": 5, "steps": 1}]
+    vary = {"moderation.strategy": ["none", "hybrid"], "moderation.response": ["none", "note"]}
+    with raises_error(SettingError, where="--vary moderation.response"):
+        compare(base, vary, 1, tmp_path / "out")
+    assert not (tmp_path / "out").exists()
+
+
 # --- paired ------------------------------------------------------------------------------------------------
 
 

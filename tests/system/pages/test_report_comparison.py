@@ -68,7 +68,7 @@ def test_the_first_figure_says_the_effect_and_its_verdict_in_words(tmp_path: Pat
 
 def test_what_is_undefined_in_the_baseline_has_no_difference(tmp_path: Path) -> None:
     page = page_of(comparison(), tmp_path)
-    assert "Not comparable, undefined in the baseline or in all other arms: F1." in Elements(page).text
+    assert "Not comparable, undefined in the baseline or in all other arms: F1 of moderation." in Elements(page).text
     assert 'id="forest-detection' not in page
     assert 'id="strip-detection' in page
 

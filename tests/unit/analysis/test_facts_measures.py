@@ -271,7 +271,9 @@ def test_further_readings_agree_with_plain_python(seed: int) -> None:
     large = [one for one in cascades_of(seed) if one["size"] >= 10]
     talks = [one for one in conversations_of(seed) if one["size"] >= 10]
     direct = [sum(depth == 1 for depth in one["depths"].values()) / (one["size"] - 1) for one in talks]
-    assert readings["conversation_depth"].also["answers to the root"] == pytest.approx(median(direct))
+    assert readings["conversation_depth"].also["proportion of answers to the root, median"] == pytest.approx(
+        median(direct)
+    )
     early = [1 + sum(after <= FOLLOWED for after in one["after"]) for one in talks]
     small = readings["conversation_size_gini"].also["conversations of 10 to 39 posts"]
     assert small == pytest.approx(gini([size for size in early if 10 <= size < 40]))
@@ -285,9 +287,11 @@ def test_further_readings_agree_with_plain_python(seed: int) -> None:
     assert also["directly from followed sources"] == pytest.approx(smallest(per_person(followed)))
     links = {(a, b) for a, b in standing(seed) if b < PEOPLE}
     friends = readings["cross_cutting_friends"].also
-    assert friends["of the other sign"] == pytest.approx(fmean(across(links, end, 0) for _, end in moves(seed)))
+    assert friends["stance of the other sign, of any size"] == pytest.approx(
+        fmean(across(links, end, 0) for _, end in moves(seed))
+    )
     among = fmean(across(links, end, every=False) for _, end in moves(seed))
-    assert friends["among those with a side"] == pytest.approx(among)
+    assert friends["share of the followed people with a side"] == pytest.approx(among)
     followers = Counter(b for _, b in standing(seed))
     known = [one for one in large if one["kind"] == INJECTED and one["veracity"] != Veracity.UNKNOWN]
     matched = coefficient_of_false(
@@ -342,7 +346,7 @@ def test_answers_have_the_stated_noise_and_repeat_themselves() -> None:
 def test_facts_of_panels_are_of_answers_and_also_say_what_stances_do() -> None:
     plain = readings_of(run_of(0), OF_A_RUN)["retest"].value
     asked = readings_of(run_of(0, beliefs={"rule": "exposure-bounded"}), OF_A_RUN)["retest"]
-    assert asked.also == {"of stances": pytest.approx(plain)}
+    assert asked.also == {"of stances, not answers": pytest.approx(plain)}
     assert asked.value != pytest.approx(plain)
 
 

@@ -216,6 +216,7 @@ function Memories({ rows, run }: { rows: Memory[]; run: string }): JSX.Element {
 }
 
 // By the code of a rating; nothing for an action that rates nothing.
+const SLOTS: Record<string, string> = { followed: "from a followed account", other: "from an account not followed" };
 const RATINGS: Record<number, string> = { 0: "not helpful: ", 1: "helpful: ", 2: "somewhat helpful: " };
 
 export function Actions({ acts, run }: { acts: Act[]; run: string }): JSX.Element {
@@ -259,13 +260,13 @@ export function Feed({ rows, run }: { rows: Exposure[]; run: string }): JSX.Elem
           </a>
           <p className="facts">
             <a href={link(run, "agent", row.author)}>{row.who}</a>
-            <span>{words(row.slot)}</span>
+            <span>{SLOTS[row.slot] ?? words(row.slot)}</span>
             <span>{plural(row.likes, "like")}</span>
             <span>{row.first_seen ? "first seen" : "seen before"}</span>
             {row.verdict !== "none" && <Tag kind="label">verdict: {row.verdict}</Tag>}
             {row.note >= 0 && <Tag kind="label">note</Tag>}
             {row.offered >= 0 && <span>note offered for rating</span>}
-            {row.weight < 1 && <span>weight {plain(row.weight)}</span>}
+            {row.weight < 1 && <span>label weight {plain(row.weight)}</span>}
           </p>
         </li>
       ))}

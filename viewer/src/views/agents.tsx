@@ -80,7 +80,7 @@ function Table({ rows, run, p }: { rows: AgentRow[]; run: string; p: string }): 
             <th scope="col" className="num">now</th>
             <th scope="col" className="num">change</th>
             <th scope="col" className="num">followers</th>
-            <th scope="col" className="num">joined</th>
+            <th scope="col" className="num">joined in step</th>
           </tr>
         </thead>
         <tbody>

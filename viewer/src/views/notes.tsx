@@ -103,13 +103,13 @@ export function Notes({ head, route, fresh }: ViewProperties): JSX.Element {
             {at.wrong && <Problem wrong={at.wrong} />}
             {!known.thresholds && (
               <p className="warn" data-testid="no-plane">
-                This run does not use the bridging scorer. {known.scorer ? `Its note scorer, ${words(known.scorer)},` : "Its record"} gives no intercepts and no factors, so there is no plane to draw and raters have no sides. The list below has ratings and statuses.
+                This run does not use the bridging scorer. {known.scorer ? `Its note scorer, ${words(known.scorer)},` : "Its record"} gives no intercepts and no factors, so notes cannot be drawn by intercept and factor, and raters have no sides. The list below has ratings and statuses.
               </p>
             )}
             {!at.data && !at.wrong && <p className="loading">Scoring the ratings…</p>}
             {drawn && sides && (
               <div className="cards">
-                <Section title={`Notes at ${now}`} csv={{ name: "plane", query }} note="Up: found helpful beyond sides (intercept). Left and right: by which side (factor). Circles: notes on true posts; triangles: on false; squares: of unknown veracity. Click a note.">
+                <Section title={`Notes at ${now}`} csv={{ name: "plane", query }} note="Up: raters of both sides find the note more helpful (intercept). Left and right: the side that finds it more helpful (factor). Circles: notes on true posts; triangles: on false; squares: of unknown veracity. Click a note.">
                   <Chart name="plane" label={`Notes by intercept and factor at ${now}; the table below names the same notes`} option={drawn} height={400} onPick={({ series, index }) => pick(series, index)} />
                   <p className="legend">
                     {EVERY.map((status) => (
@@ -327,7 +327,7 @@ function Reasons({ run, all, at, why, note, step, now, hours, last }: ReasonProp
               <ol className="list">
                 <li>First round, all raters: intercept {signed(rounds.first, 2)}; {STATUS[rounds.provisional]} for now.</li>
                 <li>Second round, raters who agree with such statuses often enough: intercept {signed(rounds.intercept, 2)}, factor {signed(rounds.factor, 2)}.</li>
-                <li>Bound of the intercept: {signed(rounds.bound, 2)} (not helpful below {signed(rounds.not_helpful_bound, 2)}).</li>
+                <li>Upper bound of the intercept: {signed(rounds.bound, 2)} (not helpful below {signed(rounds.not_helpful_bound, 2)}).</li>
               </ol>
             </div>
           )}
@@ -371,7 +371,7 @@ function because(all: AllNotes, at: At, row: number, why: Why, status: Status, h
   }
   const low = (rounds.intercept ?? 0) <= rounds.not_helpful;
   const bound = (rounds.bound ?? 0) < rounds.not_helpful_bound;
-  const reason = low ? `its intercept ${signed(rounds.intercept, 2)} is at or below the dashed line, ${signed(rounds.not_helpful, 2)} at its factor` : bound ? `even the bound of its intercept, ${signed(rounds.bound, 2)}, is below ${signed(rounds.not_helpful_bound, 2)}` : "raters of both sides rate it low";
+  const reason = low ? `its intercept ${signed(rounds.intercept, 2)} is at or below the dashed line, ${signed(rounds.not_helpful, 2)} at its factor` : bound ? `even the upper bound of its intercept, ${signed(rounds.bound, 2)}, is below ${signed(rounds.not_helpful_bound, 2)}` : "raters of both sides rate it low";
   return `Not helpful: ${rounds.status === status ? reason : "as the run scored it"}. Ratings: ${given}.${differs}`;
 }
 

@@ -30,7 +30,7 @@ export function OverlayView({ answer, query, single }: { answer: Answer<Courses>
   return (
     <Answered of={answer}>
       {(data) => {
-        if (!data.courses.length) return <p className="muted">No course yet: no run is finished.</p>;
+        if (!data.courses.length) return <p className="muted">No curve yet: no run is finished.</p>;
         return (
           <>
             <div className="controls">
@@ -55,7 +55,7 @@ function Legend({ data, hidden, show }: { data: Courses; hidden: string[]; show:
   return (
     <div className="arms" role="group" aria-label="Arms that are drawn">
       {data.arms.map(({ arm, label }, nth) => {
-        if (show === "difference" && arm === data.baseline) return <span key={arm} className="muted">less {label}</span>;
+        if (show === "difference" && arm === data.baseline) return <span key={arm} className="muted">minus {label}</span>;
         const style = styleOf(nth, colors);
         return (
           <button key={arm} type="button" className="arm-key" aria-pressed={!hidden.includes(arm)} onClick={() => toggle(arm)}>
@@ -92,7 +92,7 @@ function CourseCard({ course, data, show, hidden, query, single }: CardPropertie
   const seeds = Math.max(0, ...course[show].flatMap((arm) => arm.seeds));
   const band = single ? "" : seeds > 1 ? ` Bands: 95% CI over ${seeds} seeds.` : " One seed: no band.";
   const paired = show === "difference" && !single ? ", paired by seed" : "";
-  const less = show === "difference" ? `, less ${data.arms[0]?.label ?? ""}${paired}` : "";
+  const less = show === "difference" ? `, minus ${data.arms[0]?.label ?? ""}${paired}` : "";
   const over = course.over.startsWith("age") ? "age of the post" : "time";
   return (
     <Section title={course.title} csv={{ name: "courses", query: { ...query, course: course.course, show } }} note={`${capital(course.unit)}${less}, by ${over}.${band}`}>

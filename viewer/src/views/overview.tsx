@@ -117,7 +117,7 @@ function ActivityCards({ run, activity, time }: ActivityProperties): JSX.Element
       <Section title="Moderation" csv={csv("moderation")} note="Circles: true posts; triangles: false; squares: unknown veracity. Area grows with the number of posts.">
         <Chart name="events" label="Moderation events by step" option={events} onPlace={(x) => change({ step: within(x, last) })} />
       </Section>
-      <Section title="Participation" csv={csv("participation")} note={`Share of people online who took no action. ${reasons ? `Refused actions, all steps together: ${reasons}.` : "No action was refused."}`}>
+      <Section title="Participation" csv={csv("participation")} note={`Share of people online who took no action, and share of attempted actions that were refused. ${reasons ? `Refused actions, all steps together: ${reasons}.` : "No action was refused."}`}>
         <Chart name="participation" label="Share of people online without an action, and of refused actions, over time" option={taking} onPlace={(x) => change({ step: within(x, last) })} />
       </Section>
     </div>

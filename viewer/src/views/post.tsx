@@ -39,7 +39,7 @@ function Shown({ facts, run, unit, time }: ShownProperties): JSX.Element {
           <Seen facts={facts} time={time} />
           <SeenBy facts={facts} run={run} />
         </Section>
-        <Section title="Belief changes caused" csv={{ name: "moved", query }} note={`Sum of contributions to each agent's belief, in ${unit}. Open an agent at the step with the largest contribution.`}>
+        <Section title="Belief changes caused" csv={{ name: "moved", query }} note={`Sum of contributions to each agent's belief, in ${unit}. Each name opens the agent at the step with the largest contribution.`}>
           <Moved facts={facts} run={run} />
         </Section>
         <Section title="Verdicts and takedowns" csv={{ name: "verdicts", query }}>
@@ -165,7 +165,7 @@ function Moved({ facts, run }: { facts: PostFacts; run: string }): JSX.Element {
             <th scope="col">agent</th>
             <th scope="col">proposition</th>
             <th scope="col" className="num">moved by</th>
-            <th scope="col" className="num">times</th>
+            <th scope="col" className="num">contributions</th>
           </tr>
         </thead>
         <tbody>

@@ -237,7 +237,7 @@ function Details({ cause, run }: { cause: Cause; run: string }): JSX.Element | n
         </span>
       )}
       {cause.label && <Tag kind="label">{cause.label}</Tag>}
-      {cause.weight !== null && cause.weight < 1 && <span>weight {plain(cause.weight)}</span>}
+      {cause.weight !== null && cause.weight < 1 && <span>label weight {plain(cause.weight)}</span>}
     </p>
   );
 }

@@ -110,6 +110,11 @@ class Move:
         return self.explained if self.before is None else self.after - self.before
 
     @property
+    def main_cause(self) -> Cause | None:
+        """The largest contribution in the direction of the change; None if nothing changed."""
+        return next((cause for cause in self.causes if cause.amount * self.change > 0), None)
+
+    @property
     def agrees(self) -> bool | None:
         """Whether the contributions sum to the recorded move; None where no stance before it is on record."""
         return None if self.before is None else abs(self.explained - self.change) <= TOLERANCE

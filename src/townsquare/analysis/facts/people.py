@@ -81,7 +81,10 @@ def exposure_concentration(run: Reads) -> Reading:
     seen = _per_person(run, counted)
     if seen.sum() < FEWEST:
         return few(int(seen.sum()), FEWEST, "exposures to false posts")
-    also = {"share of the top 1% of people": top_share(seen, 0.01), "people without one": float((seen == 0).mean())}
+    also = {
+        "share of the top 1% of people": top_share(seen, 0.01),
+        "people without an exposure": float((seen == 0).mean()),
+    }
     followed = _per_person(run, counted.select("agent", n="direct"))
     if followed.sum() >= FEWEST:
         also["directly from followed sources"] = smallest_share(followed)
@@ -106,7 +109,7 @@ def activity_concentration(run: Reads) -> Reading:
     acts = _per_person(run, made.group_by(agent=pl.col("author")).agg(n=pl.len()))
     if acts.sum() < FEWEST or acts.size < FEWEST_PEOPLE:
         return few(int(acts.sum()), FEWEST, f"posts, comments and shares by {acts.size:,} people")
-    return Reading(top_share(acts, 0.1), {"people without one": float((acts == 0).mean())})
+    return Reading(top_share(acts, 0.1), {"people without a post, comment or share": float((acts == 0).mean())})
 
 
 def reciprocity(run: Reads) -> Reading:
@@ -127,7 +130,10 @@ def cross_cutting_friends(run: Reads) -> Reading:
         return _over_propositions(run, lambda moves: _other_side(graph, moves, cut, every=every), asked=False)
 
     of_side, of_sign, of_sides = mean(SIDE), mean(0.0), mean(SIDE, every=False)
-    also = {"of the other sign": of_sign.value, "among those with a side": of_sides.value}
+    also = {
+        "stance of the other sign, of any size": of_sign.value,
+        "share of the followed people with a side": of_sides.value,
+    }
     return replace(of_side, also={name: value for name, value in also.items() if math.isfinite(value)})
 
 
@@ -181,7 +187,7 @@ def _over_propositions(run: Reads, statistic: Callable[[pl.DataFrame], float], *
     )  # fmt: skip
     if not of_answers:
         return missing("too few people, or no differences between them")
-    also = {"of stances": float(np.mean(of_stances))} if asked and of_stances else {}
+    also = {"of stances, not answers": float(np.mean(of_stances))} if asked and of_stances else {}
     return Reading(float(np.mean(of_answers)), also)
 
 

@@ -88,4 +88,4 @@ def _concordance(sittings: Sequence[Sitting]) -> Reading:
     value, of_false = gap("true"), gap("false")
     if not math.isfinite(value):
         return missing("no true post with a stance on either side was shared")
-    return Reading(value, {"false posts": of_false} if math.isfinite(of_false) else {})
+    return Reading(value, {"the same for false posts": of_false} if math.isfinite(of_false) else {})

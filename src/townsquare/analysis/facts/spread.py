@@ -147,7 +147,8 @@ def structural_virality(run: Reads) -> Reading:
     size, virality = (large[name].rank().to_numpy() for name in ("size", "virality"))
     difference, median = _less_published(large, "structural_virality", "virality")
     return Reading(
-        difference, {"at any size": median, "rank correlation with size": statistics.correlation(size, virality)}
+        difference,
+        {"median, nothing subtracted": median, "rank correlation with size": statistics.correlation(size, virality)},
     )
 
 
@@ -157,7 +158,10 @@ def conversation_depth(run: Reads) -> Reading:
     if isinstance(large, Reading):
         return large
     difference, median = _less_published(large, "conversation_depth", "depth")
-    return Reading(difference, {"at any size": median, "answers to the root": _median(large["direct"])})
+    return Reading(
+        difference,
+        {"median, nothing subtracted": median, "proportion of answers to the root, median": _median(large["direct"])},
+    )
 
 
 def conversation_half_life(run: Reads) -> Reading:
@@ -168,7 +172,7 @@ def conversation_half_life(run: Reads) -> Reading:
     if isinstance(large, Reading):
         return large
     difference, median = _less_published(large, "conversation_half_life", "half", hours)
-    return Reading(difference, {"at any size": median})
+    return Reading(difference, {"median, nothing subtracted": median})
 
 
 def impression_half_life(run: Reads) -> Reading:

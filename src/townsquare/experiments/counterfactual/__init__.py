@@ -1,4 +1,4 @@
-"""What people would have believed without a post, an author, a record, all false posts, or labels.
+"""What people would have believed without a post, an author, an argument record, all false posts, or labels.
 
 Two questions, kept apart. *By the rule*: what people saw is held fixed, and the belief rule is executed again on the
 recorded exposures without the rows in question (:mod:`townsquare.experiments.counterfactual.rerun_rule`); exact for the

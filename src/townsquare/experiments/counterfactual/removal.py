@@ -17,7 +17,7 @@ from townsquare.core.enums import PostKind, Veracity
 from townsquare.core.errors import SettingError
 from townsquare.record.run import Run
 
-_ALLOWED = "post=N, author=N (or a name), record=N, veracity=false, label=verdict or label=note"
+_ALLOWED = "post=N, author=N (or a name), record=N, veracity=false, veracity=true, label=verdict or label=note"
 _NUMBERED = ("post", "author", "record")
 _VERACITY = {"true": Veracity.TRUE, "false": Veracity.FALSE}
 _LABELS = ("verdict", "note")

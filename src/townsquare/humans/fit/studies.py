@@ -42,7 +42,7 @@ def fit(
     options : mapping, optional
         Fields of :class:`townsquare.humans.fit.options.FitOptions`, such as ``{"n_folds": 5, "by": "step"}``.
     form : str
-        ``persuasiontrace``, ``nyu``, ``delidata`` or ``plain``; default: detected.
+        ``persuasiontrace``, ``nyu``, ``delidata``, ``crowds`` or ``plain``; default: detected.
     mapping : Path or str
         A YAML file that maps the columns, or ``debate`` for the data set DEBATE; see docs/humans.md.
     skip_bad : bool

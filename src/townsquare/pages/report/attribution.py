@@ -107,7 +107,7 @@ def _table(kind: str, groups: pl.DataFrame) -> Table:
     note = f"Largest groups of each proposition; the CSV has {count(left, 'more group')}." if left > 0 else ""
     return table(
         f"By {kind}", shown, (short, "proposition=name"), (_word, f"{kind}=what"),
-        (number, "rows", "people=agents"), (signed, "per person=per_person"),
+        (number, "contributions=rows", "people=agents"), (signed, "mean change=per_person"),
         (significant, "sum of |contributions|=gross"),
         note=note,
     )  # fmt: skip

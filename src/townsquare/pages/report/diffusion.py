@@ -7,6 +7,7 @@ from functools import partial
 import numpy as np
 import polars as pl
 
+from townsquare.analysis.causes.contributions import agent_names
 from townsquare.analysis.clock import Clock, clock_of
 from townsquare.analysis.contract import Reads
 from townsquare.analysis.diffusion import cascade_growth, diffusion_by_veracity
@@ -103,7 +104,9 @@ def influence_section(run: Reads) -> Section:
         return Section("influence", INFLUENCE, ["Nobody received a like, share, comment or follower."])
     fits = rank_fits(got, TOP)
     caption = f"Popularity by rank, with a power law fitted to the top {min(TOP, got.size)}"
-    top = accounts.sort("rank").head(15).with_columns(pl.format("{} {}", "kind", "agent").alias("account"))
+    number_of = pl.format("agent {}", "agent")
+    named = accounts.join(agent_names(run), on="agent", how="left")
+    top = named.sort("rank").head(15).with_columns(pl.col("name").fill_null(number_of).alias("account"))
     tenth = float(np.sort(got)[::-1][: max(1, got.size // 10)].sum() / got.sum())
     sentence = f"The most popular 10% of people account for {percent(tenth)} of total popularity."
     return Section(
@@ -112,7 +115,8 @@ def influence_section(run: Reads) -> Section:
         says=[f"{sentence}{_best(fits)}"],
         notes=[
             "Popularity is the sum of followers and of likes, shares and comments received. Fits by rank are "
-            "descriptive: neighboring ranks are not independent, and R² is high for any decreasing curve."
+            "descriptive: neighboring ranks are not independent, and R² is high for any decreasing curve. Influence "
+            "(0 to 1) is MOSAIC's score, a weighted mean of the same four numbers, each divided by its largest value."
         ],
         figures=[Figure("popularity", caption, (got, fits), _draw_ranks)],
         tables=[

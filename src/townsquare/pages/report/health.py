@@ -136,7 +136,7 @@ def _belief_figures(moves: pl.DataFrame, spread: pl.DataFrame, clock: Clock) -> 
         gains = by_proposition(moves, "gain_per_person")
         figures.append(course("movement", caption, *gains, clock, "mean |change of stance|"))
     if spread.height:
-        half = (0.5, "collapse threshold")
+        half = (0.5, "half of the initial SD")
         caption, left = "SD of stances ÷ initial SD", by_proposition(spread, "kept")
         figures.append(course("kept", caption, *left, clock, "SD ÷ initial SD", top=1.05, level=half))
     return figures

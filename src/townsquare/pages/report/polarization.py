@@ -33,8 +33,9 @@ _EXPOSURES = {
     "shown:labeled": "labeled exposures",
 }
 _NOTE = (
-    "Standard deviation and mean distance rise when stances are further apart. Polarization is the variance of these "
-    "distances and is high only for two camps. Extremity is the mean absolute stance. Pre-specify the measure you use."
+    "Standard deviation and mean pairwise distance rise when stances are further apart. Polarization is the variance "
+    "of these distances and is high only for two camps. Extremity is the mean absolute stance. Pre-specify the measure "
+    "you use."
 )
 
 
@@ -91,7 +92,7 @@ def _tables(courses: pl.DataFrame, crossed: pl.DataFrame, left: pl.DataFrame, by
         table(
             "Measures of polarization by step", courses.sort("proposition", "step"),
             (short, "proposition=name"), (number, "step"),
-            (three, "sd", "mean distance=mean_distance", "polarization", "bimodality", "extremity",
+            (three, "sd", "mean pairwise distance=mean_distance", "polarization", "bimodality", "extremity",
              "distance between camps=camp_gap", "balance of camps=camp_balance", "entropy"),
         ),
         table(

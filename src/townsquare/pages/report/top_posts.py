@@ -13,7 +13,7 @@ from townsquare.analysis.moderation import labels
 from townsquare.analysis.posts import roots
 from townsquare.analysis.reach import reach
 from townsquare.core.enums import PostKind
-from townsquare.core.words import number, printable
+from townsquare.core.words import count, printable
 
 LONGEST_TEXT = 420
 MOST = 10
@@ -53,8 +53,8 @@ def _shown(run: Reads, posts: pl.DataFrame) -> list[dict[str, Any]]:
             "veracity": row["veracity"] if row["injected"] else _KINDS.get(row["kind"], "post"),
             "when": clock.says(row["step"]),
             "numbers": (
-                f"{number(row['likes'])} likes, {number(row['dislikes'])} dislikes, {number(row['shares'])} shares, "
-                f"{number(row['comments'])} comments; reached {number(row['reach'])}"
+                f"{count(row['likes'], 'like')}, {count(row['dislikes'], 'dislike')}, {count(row['shares'], 'share')}, "
+                f"{count(row['comments'], 'comment')}; reached {count(row['reach'], 'person', 'people')}"
             ),
             "moderation": _moderation(marks.get(row["root"], {}), clock),
         }
