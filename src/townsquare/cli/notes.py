@@ -106,9 +106,9 @@ def _show_scores(scored: ScoredNotes) -> None:
     print(f"{side:.0%} of raters are on the smaller side of the factor.")
     if side < FEW_ON_ONE_SIDE:
         print("Caution: raters hardly disagree by camp, so that the statuses mean little.")
-    one = {**words, "NMR": "needs more ratings"}
+    of_note = {**words, "NMR": "needs more ratings"}
     top = scored.notes.sort("intercept", descending=True, nulls_last=True).head(LISTED)
-    top = top.with_columns(pl.col("status").replace(one))
+    top = top.with_columns(pl.col("status").replace(of_note))
     scores = (digits(3), "intercept", "factor")
     show("Notes with the highest intercepts", top.to_dicts(), (str, "note", "status"), scores, (str, "ratings"))
 
