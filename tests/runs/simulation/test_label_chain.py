@@ -67,8 +67,9 @@ def test_a_route_that_is_cut_carries_nothing() -> None:
 
 
 def test_a_label_that_is_no_evidence_changes_no_sharing_by_the_route_of_belief() -> None:
-    deaf = {"heed_false": 0.0, "heed_true": 0.0}
-    labeled, plain = (run(beliefs=deaf, **more) for more in ({}, {"moderation": OFF}))
+    """Posts that make no claim have no belief, so that labels act on them directly: by a factor of 1 here."""
+    deaf, undirected = {"heed_false": 0.0, "heed_true": 0.0}, {"label_share": 1.0}
+    labeled, plain = (run(beliefs=deaf, policy=undirected, **more) for more in ({}, {"moderation": OFF}))
     assert actions(labeled).equals(actions(plain))
 
 
