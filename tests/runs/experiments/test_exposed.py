@@ -29,13 +29,13 @@ def runs(tmp_path_factory: pytest.TempPathFactory) -> dict[tuple[str, int], ts.R
             settings={**SETTINGS, "moderation.response": arm},
         )
         for arm in ("none", "takedown")
-        for seed in (1, 2)
+        for seed in (2, 3)
     }  # fmt: skip
 
 
 def test_the_most_exposed_are_those_of_the_baseline(runs: dict[tuple[str, int], ts.Run]) -> None:
     changes = []
-    for seed in (1, 2):
+    for seed in (2, 3):
         base, arm = runs["none", seed], runs["takedown", seed]
         false = set(base.table("posts").filter(pl.col("veracity") == 2)["post"].to_list())
         seen = dict.fromkeys(range(300), 0)
