@@ -1,7 +1,7 @@
 # `make` lists the targets. Everything runs in .venv, which the first target that needs it creates.
 SHELL := bash
 .DEFAULT_GOAL := help
-.PHONY: help setup run findings public test test-fast test-slow test-oldest test-quality snapshots coverage lint types documentation check bench peers bench-peers docs viewer screenshots lock release clean
+.PHONY: help setup run findings public test not-slow test-fast test-slow test-oldest test-quality snapshots coverage lint types documentation check bench peers bench-peers docs viewer screenshots lock release clean
 
 BIN := .venv/bin
 READY := .venv/.ready
@@ -38,9 +38,12 @@ public: $(DEV) ## write docs/public.md anew: facts, rankers, moderation and abla
 PYTEST := $(BIN)/python -m pytest -n $(WORKERS) --dist loadfile --no-loadscope-reorder --durations 10
 
 test: $(DEV) ## lint and types, then the tests, one of which builds the documentation (ARGS="-k feed" passes options, WORKERS=4 processes)
-	@$(MAKE) --no-print-directory --jobs 2 --output-sync=target lint types
-	$(PYTEST) -m "not slow" $(ARGS)
+	@$(MAKE) --no-print-directory lint
+	@$(MAKE) --no-print-directory --jobs 2 types not-slow  # tests that wait for a process leave room for types
 	@echo "Tests marked slow (kills, full disks, 10,000 agents in the viewer, a real model server): make test-slow"
+
+not-slow: $(DEV)
+	$(PYTEST) -m "not slow" $(ARGS)
 
 test-fast: $(DEV) ## format, lint and the unit tests: for every save
 	@$(MAKE) --no-print-directory lint

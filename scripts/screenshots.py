@@ -84,14 +84,14 @@ def shown_note(run: Path) -> int:
 
 
 def removed_post(responses: Path) -> int:
-    """The false post that reaches fewest of the people whom it reaches without takedowns, as a post of that run."""
+    """Return the false post whose reach takedowns lower most, as a root of the run without moderation."""
     without, taken = (CachedRun(Run.open(responses / f"response-{arm}" / "seed-1")) for arm in ("none", "takedown"))
     both = posts_reached(without).join(posts_reached(taken), on="key", suffix="_taken")
     return int(both.sort(pl.col("reach") - pl.col("reach_taken"), "root")["root"][-1])
 
 
 def posts_reached(run: CachedRun) -> pl.DataFrame:
-    """Injected false posts: ``root``, ``key`` and ``reach``."""
+    """Return ``root``, ``key`` and ``reach`` of the injected false posts."""
     false = known_posts(run).filter(pl.col("veracity") == "false").select("root")
     return false.join(injected_keys(run), on="root").join(reach(run), on="root").select("root", "key", "reach")
 

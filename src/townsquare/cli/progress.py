@@ -58,7 +58,7 @@ class ProgressDisplay:
     def at(self, step: int, note: str = "", *, last: bool = False) -> None:
         """Show that ``step`` of ``total`` are done; ``last`` if no more will follow."""
         now = time.monotonic()
-        if not self._first_step:  # the first step also compiles, and would make the others seem slow
+        if not self._first_step:  # the first step holds what is done once, such as compiling
             self._first_step, self._began = step, now
         rate = (step - self._first_step) / (now - self._began) if now > self._began else 0.0
         if self._bar is not None:

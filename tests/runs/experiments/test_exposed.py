@@ -29,7 +29,7 @@ def runs(tmp_path_factory: pytest.TempPathFactory) -> dict[tuple[str, int], ts.R
             settings={**SETTINGS, "moderation.response": arm},
         )
         for arm in ("none", "takedown")
-        for seed in (2, 3)
+        for seed in (2, 3)  # of few people, these seeds have a tenth that sees false posts
     }  # fmt: skip
 
 
@@ -48,6 +48,7 @@ def test_the_most_exposed_are_those_of_the_baseline(runs: dict[tuple[str, int], 
             for run in (arm, base)
         ]  # fmt: skip
         changes.append(mean(last[0][agent] - last[1][agent] for agent in people))
+    assert all(changes)
     row = (
         exposed_effects(runs, "none").filter(group="most exposed tenth", proposition="vaccine_safe").row(0, named=True)
     )

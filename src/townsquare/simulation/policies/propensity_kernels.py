@@ -17,7 +17,7 @@ _GOLDEN = U64(0x9E3779B97F4A7C15)
 _COMMENT_SLOT, _FALSE = int(Slot.COMMENT), int(Verdict.FALSE)
 _LEAST_PERSON = 0.05  # likes spread less over people than shares do: a person's propensity counts as this at least
 _MOST_LIKES = 0.5
-_USUAL = 0.05  # plausibility or belief, less a half, at which it does not change the propensity to share
+_USUAL = 0.05  # plausibility or belief, less a half, at which it does not change the probability of a share
 DIRECT, BELIEF, NO_LABELS = range(3)
 """Routes by which labels and notes change what people do: :attr:`Sharing.route`."""
 LIKE, SHARE, COMMENT, FLAG, ADD_NOTE, RATE_NOTE = range(6)

@@ -49,8 +49,9 @@ class Params(MemberParams):
     )
     plausibility: float = setting(
         1.35,
-        "log propensity per unit of plausibility of the post, with `label_route: direct` (tuned: when people are "
-        "asked, they share false posts 0.64 times as often as true ones)",
+        "log of the factor on the probability of a share (in surveys, its odds) per unit of plausibility of the post, "
+        "with `label_route: direct` (tuned: when people are asked, they share false posts 0.64 times as often as true "
+        "ones)",
     )
     concordance: float = setting(
         2.5,
@@ -66,9 +67,11 @@ class Params(MemberParams):
         "the belief rule has one (else `direct`); `direct`, by `label_share` and `note_share`; `none`, no effect",
     )
     belief: float = setting(
-        0.67, "the propensity to share a claim is proportional to the reader's belief in it, in [0, 1], to this power "
-        "(fitted: labels on false claims reduce shares by 24.7% and believers by 27.6%, 21 experiments)", ge=0,
-    )  # fmt: skip
+        0.67,
+        "the probability of sharing a claim (in surveys, its odds) is proportional to the belief in it, in [0, 1], to "
+        "this power (fitted: labels on false claims reduce shares by 24.7% and believers by 27.6%, 21 experiments)",
+        ge=0,
+    )
     note_rest: float = setting(
         0.75, "factor on sharing if a community note is shown, in addition to its effect through belief (fitted: "
         "reposts change by -45.7% after a note, -27% of it through belief)", ge=0,
