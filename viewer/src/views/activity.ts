@@ -88,7 +88,7 @@ export function participationOption(activity: Activity, { step, last, hours }: T
     grid: { left: 8, right: 72, top: 12, bottom: 8, outerBoundsMode: "same", outerBoundsContain: "axisLabel" },
     tooltip: tooltip(colors, { trigger: "axis", valueFormatter: (value: number) => `${plain(value * 100, 1)}%` }),
     series: [
-      { ...line("without an action", participation.silent_share, colors.ink, "solid"), markLine: markStep(step, colors) },
+      { ...line("no action", participation.silent_share, colors.ink, "solid"), markLine: markStep(step, colors) },
       line("refused", refused, colors.series[3] ?? colors.con, "dashed"),
     ],
   };
