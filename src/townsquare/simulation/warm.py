@@ -16,7 +16,10 @@ import numpy as np
 from numba.core import event
 from numba.core.dispatcher import Dispatcher
 
+from townsquare.beliefs.arrays import frozen_inputs, frozen_state
+from townsquare.beliefs.contract import BeliefInputs, Contents, Exposed, no_holdings, no_own, per_agent, rows_of
 from townsquare.core import registry
+from townsquare.core.draws import Draws, Stage
 from townsquare.core.pairs import empty_block, upsert
 from townsquare.record.memory import MemoryRecorder
 from townsquare.scenario.load import load_scenario, synthetic_scenario
@@ -82,12 +85,28 @@ def load() -> None:
 
 
 def warm_first_run() -> None:
-    """Run the first scenario with few agents. Another process compiles the kernels of pairs that it needs late."""
-    other = get_context("spawn").Process(target=warm_pairs)
-    other.start()
+    """Run the first scenario with few agents. Another process compiles the kernels that it needs late."""
     settings = resolve_with_scenario({"scenario": FIRST_SCENARIO, "agents": 40, "steps": 4})
+    other = get_context("spawn").Process(target=_warm_late, args=(settings.config.beliefs.rule,))
+    other.start()
     simulate(settings, MemoryRecorder(), scenario=load_scenario(FIRST_SCENARIO))
     other.join()
+
+
+def _warm_late(rule: str) -> None:
+    warm_beliefs(rule)
+    warm_pairs()
+
+
+def warm_beliefs(name: str) -> None:
+    """Take one step of a belief rule: one person is shown one claim."""
+    rule, start = registry.get("beliefs", name), np.zeros((1, 1))
+    params = per_agent(rule.params(), 1)
+    state = rule.init(start, np.full(start.shape, 0.5), params)
+    contents = Contents(np.zeros(1, np.int32), np.full(1, 0.5), np.zeros(1, np.uint8), np.zeros(1, np.bool_))
+    shown = rows_of(Exposed, np.array([0, 1]), proposition=0, post=0, author=0, stance=1.0)
+    inputs = BeliefInputs(0, shown, no_own(1, 1), no_holdings(1), contents=contents)
+    rule.step(frozen_state(state), frozen_inputs(inputs), params, Draws(1, 1)(Stage.BELIEF))
 
 
 def warm_pairs() -> None:
