@@ -71,6 +71,15 @@ def test_a_caption_has_its_interval_as_the_page_that_it_names_has_it(entry: Entr
         assert f"{low} to {high}" in sources or f"[{low}, {high}]" in sources, (low, high)
 
 
+def test_the_first_caption_of_readme_has_the_numbers_of_the_gallery() -> None:
+    readme, first = " ".join((ROOT / "README.md").read_text(encoding="utf-8").split()), entries()[0].caption
+    reached = re.search(r"reached \d+ people without moderation and \d+", first)
+    ((low, high),) = re.findall(r"95% CI −(\S+?)% to −(\S+?)%", first)
+    assert reached
+    assert reached[0] in readme
+    assert f"reduce the reach by {re.findall(r'by −(.+?)% .95', first)[0]}% (95% CI {high}% to {low}%," in readme
+
+
 def test_every_command_is_of_a_known_program() -> None:
     known = {"make screenshots", "townsquare compare", "python scripts/human_results.py"}
     assert {entry.makes for entry in entries()} == known
