@@ -37,7 +37,7 @@ public: $(DEV) ## write docs/public.md anew: facts, rankers, moderation and abla
 # Files stay whole, so that what a file records is recorded once; the long ones of runs/ and system/ come first.
 PYTEST := $(BIN)/python -m pytest -n $(WORKERS) --dist loadfile --no-loadscope-reorder --durations 10
 
-test: $(DEV) ## lint and types, then the tests, one of which builds the documentation (ARGS="-k feed" passes options, WORKERS=4 processes)
+test: $(DEV) ## lint, then types beside the tests, one of which builds the documentation (ARGS="-k feed" passes options, WORKERS=4 processes)
 	@$(MAKE) --no-print-directory lint
 	@$(MAKE) --no-print-directory --jobs 2 types not-slow  # tests that wait for a process leave room for types
 	@echo "Tests marked slow (kills, full disks, 10,000 agents in the viewer, a real model server): make test-slow"
