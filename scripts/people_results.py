@@ -47,8 +47,8 @@ KINDS_IN: dict[str, dict[str, str]] = {
 def kinds_table(data: Path) -> str:
     """Return the held-out gain of two kinds of people over one profile, on every set."""
     head = [
-        "data", "rule", "two kinds: share, parameters, spread", "log score, kinds minus one profile",
-        "spreads alone", "kinds, from earlier answers", "CRPS: one profile", "kinds", "noise ceiling",
+        "data", "rule", "two kinds: share, parameters, spread", "log score minus that of one profile: kinds",
+        "spreads alone", "kinds, from earlier answers", "CRPS: one profile", "CRPS: kinds", "CRPS: noise ceiling",
     ]  # fmt: skip
     rows = []
     for name, options in KINDS_IN.items():

@@ -41,7 +41,7 @@ ABLATIONS: dict[str, dict[str, Any]] = {
     "no homophily": {"graph.homophily": 0.0, "graph.taste_homophily": 0.0},
     "no following back, no triadic closure": {"graph.follow_back": 0.0, "graph.closure": 0.0},
     "injected posts reach everybody": {"injection.audience": "everyone"},
-    "the earlier belief rule `exposure-bounded`": {
+    "the belief rule `exposure-bounded` instead of `credence`": {
         "beliefs": {"rule": "exposure-bounded", "pull": 0.005, "anchor": 0, "likes_at_most": 5}
     },
 }
@@ -91,11 +91,11 @@ def main() -> None:
         "Groups of people are formed by the number of exposures to false posts without moderation.\n",
         *_exposed(responses),
         "\n## Shorter steps, and ablations\n",
-        f"{few} seeds.\n",
+        f"2,000 people, {few} seeds.\n",
         *_fact_table({"steps of an hour": base_few, "steps of 15 minutes": _facts(quarters)}),
         "\nEach row removes one mechanism from the runs with steps of an hour. The last two columns name the facts "
-        "that are inside only with it, or only without it, with their values with → without it. Totals differ, "
-        "because some facts cannot be computed without a mechanism.\n",
+        "that are inside only with it, or only without it, with their values with → without it (*none*: cannot be "
+        "computed). Totals differ, because some facts cannot be computed without a mechanism.\n",
         *_ablations(base_few, {name: _facts(experiment) for name, experiment in changed.items()}),
     ]  # fmt: skip
     PAGE.write_text("\n".join(parts).rstrip() + "\n", encoding="utf-8")
@@ -108,8 +108,9 @@ about 150 runs, half an hour on two processors. All parts except *Responses of m
 moderation. [Realism](realism.md) defines each fact, its unit and the source of its interval. A value inside the
 interval is **bold**. Square brackets: 95% CI over runs or, for facts of belief rules, the range over the interval of
 the rule's parameter. *Not used for defaults*: no default was set from this fact. *From memory*: the source was not
-looked up, and the fact is not counted. *By class*: *runs* are computed from the simulated platform, *sittings* from
-survey sessions simulated with its people, and *rules* from experiments simulated with the default belief rules.
+looked up, and the fact is not counted. An empty cell: not computed at this size. *By class*: *runs* are computed from
+the simulated platform, *sittings* from survey sessions simulated with its people, and *rules* from experiments
+simulated with the default belief rules.
 """
 _READING = """A difference in percent is relative to the mean of the first arm.
 For the primary outcome (*Mean reach of a false post*), Holm's correction is over the arms; for the other rows, over all

@@ -91,8 +91,8 @@ def misleading(run: Reads, where: str = "", varied: Container[str] = (), *, seco
         ),
         (
             known["first_step"] >= EARLY,
-            f"{first} of the reach of {of_false} comes in the step of its injection, before any moderation could "
-            f"act{where}.",
+            f"{first} of the reach of {of_false} comes in the step in which it is published, before any moderation "
+            f"could act{where}.",
         ),
         (
             known["regression"] >= BACK,
@@ -145,7 +145,8 @@ def of_moderation(run: Reads, where: str = "") -> list[str]:
         ),
         (
             part < LITTLE,
-            f"Posts that moderation labeled or removed cause {percent(part)} of all change of stances{where}.",
+            f"Posts that moderation labeled or removed at some time cause {percent(part)} of all change of "
+            f"stances{where}.",
         ),
     ]
     return [sentence for holds, sentence in cases if holds]

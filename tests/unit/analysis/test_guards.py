@@ -65,7 +65,7 @@ def test_initial_stances_explain_the_change() -> None:
     assert "Regression to the mean" not in said(aside)
 
 
-@pytest.mark.parametrize(("reached", "at", "words"), [(40, 1, "near its ceiling"), (20, 1, "of its injection")])
+@pytest.mark.parametrize(("reached", "at", "words"), [(40, 1, "near its ceiling"), (20, 1, "in which it is published")])
 def test_reach_saturated_or_got_at_injection(reached: int, at: int, words: str) -> None:
     def reaching(people: int, step: int) -> str:
         rows = [

@@ -109,7 +109,7 @@ def _arm(dataset: str, ready: Prepared, title: str, priors: dict[str, Float], pr
     errors |= {name: own - final for name, own in priors.items()}
     gain = rmse_difference(group, predicted - final, errors["prior only"])
     return Arm(
-        dataset=dataset, form=ready.people.name, measure=RMSE, unit="stance, net of the start",
+        dataset=dataset, form=ready.people.name, measure=RMSE, unit="stance, minus the prediction of the prior",
         arm=title, observed=observed.value, interval=observed[1:], predicted=float(mean(pair[1].sum(axis=0)[None])[0]),
         error=rmse(predicted - final), goal="not worse than prior only beyond noise", met=not gain.low > 0,
         against="prior only", gain=gain,

@@ -138,7 +138,9 @@ def _arm(arm: Shown, others: dict[float, float], fit: bool) -> Arm:
         baselines |= {"from other studies": 100 * by_others, "social_log_odds": 100 * _faded(arm)}
     notes = [arm.note, "the shares of people who heed a verdict are fitted to other studies" if fitted else ""]
     if arm.kind == PROMPT:
-        notes.insert(0, "this treatment shows no verdict: the prediction is a constant from other studies")
+        notes.insert(
+            0, "treatments without a verdict (goal: by a constant) are predicted by a constant from other studies"
+        )
     observed = Interval(*(100 * value for value in arm.observed))
     fields = effect(observed, 100 * predicted, GOAL if arm.kind != BY_MODEL else math.nan, POINTS)
     if arm.kind == PROMPT:

@@ -183,7 +183,7 @@ def _pushed(source: Source, person: Int64, side: Float, treated: np.ndarray, ask
     elif len(tables[0]):
         observed, note = estimate(mean, tables[0]), f"{NO_CONTROLS}: change over time is part of the effect"
     return Arm(
-        dataset=source.dataset, form=source.form, arm="the other side, toward own side", note=note,
+        dataset=source.dataset, form=source.form, arm="sites of the other side, change toward own side", note=note,
         **effect(observed, 0.0, unit="share of the scale"),
     )  # fmt: skip
 

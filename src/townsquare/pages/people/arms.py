@@ -13,6 +13,8 @@ from townsquare.humans.fit.scores import Interval
 from townsquare.pages.people.words import with_interval
 
 _COLUMNS = ("dataset", "form", "arm", "measure", "unit", "observed", "predicted", "error", "goal", "met", "against")
+MOST_NAMED = 4
+"""Arms that a note names, at most."""
 _HEADS = ("observed", "predicted", "error", "RMSE minus baseline=gain", "goal", "goal met=met", "baselines")
 
 
@@ -62,14 +64,22 @@ def tables(arms: Sequence[Arm]) -> Iterator[Table]:
     """Yield a table for each data set and form, arms in rows."""
     for dataset, form in dict.fromkeys((arm.dataset, arm.form) for arm in arms):
         own = [arm for arm in arms if (arm.dataset, arm.form) == (dataset, form)]
-        units = "; ".join(dict.fromkeys(arm.unit for arm in own))
-        notes = dict.fromkeys(arm.note for arm in own if arm.note)
+        units = list(dict.fromkeys(arm.unit for arm in own))
         title = dataset if dataset == form else f"{dataset} ({form})"
         yield table(
-            f"{title}: {units}", [_row(arm) for arm in own], (str, "arm", *_HEADS),
-            note=" ".join(f"{note[0].upper()}{note[1:]}." for note in notes),
-            words=("arm", "goal", "goal met", "baselines"),
+            f"{title}: {units[0]}" if len(units) == 1 else title, [_row(arm) for arm in own],
+            (str, "arm", *(["unit"] if len(units) > 1 else []), *_HEADS),
+            note=" ".join(_notes(own)),
+            words=("arm", "unit", "goal", "goal met", "baselines"),
         )  # fmt: skip
+
+
+def _notes(arms: Sequence[Arm]) -> Iterator[str]:
+    """Yield each note once; a note on a few of several arms names them."""
+    for note in dict.fromkeys(arm.note for arm in arms if arm.note):
+        named = [arm.arm for arm in arms if arm.note == note]
+        few = len(named) < len(arms) and len(named) <= MOST_NAMED
+        yield f"{'; '.join(named)}: {note}." if few else f"{note[0].upper()}{note[1:]}."
 
 
 def _row(arm: Arm) -> dict[str, str]:
@@ -77,6 +87,7 @@ def _row(arm: Arm) -> dict[str, str]:
     rmse = f"RMSE {number(arm.error, _digits(arm, arm.error))}"
     return {
         "arm": arm.arm,
+        "unit": arm.unit,
         "observed": with_interval(Interval(arm.observed, *arm.interval), _digits(arm), signed=True),
         "predicted": shown(arm.predicted, signed=True),
         "error": rmse if arm.measure == RMSE else shown(arm.error, signed=True),
