@@ -137,7 +137,7 @@ def test_the_person_who_moved_most_and_the_posts_are_in_the_rows(experiment: Exp
 def test_the_answer_fits_a_terminal_and_names_what_could_mislead(made: Answer) -> None:
     assert len(made.lines) <= 15
     assert made.primary == "reach_false_mean"
-    assert any("injection" in caution for caution in made.cautions)
+    assert any("step in which it is published" in caution for caution in made.cautions)
     assert any("--multiverse" in caution for caution in made.cautions)
     assert made.cautions[-1].startswith("The 95% CIs cover chance differences between seeds")
 
