@@ -200,7 +200,7 @@ def cautions_of(results: Results, name: str) -> str:
         if floor.n:
             said.append(
                 f"- Noise floor, {words}: in {floor.n} control conversations on another topic, the RMSE of change was "
-                f"{number(floor.rmse, 3)} (mean |Δ| {number(floor.mean_change, 3)})."
+                f"{number(floor.rmse, 3)} (mean absolute change {number(floor.mean_change, 3)})."
             )
         about = f"- {words[0].upper()}{words[1:]}, `log_odds`: "
         said += [about + line.removeprefix("Caution: ") for line in cautions(found)]

@@ -212,8 +212,9 @@ def traits(data: Path) -> list[str]:
             )
         )  # fmt: skip
     head = (
-        "trait", "paper: chi-square", "with ties together", "Cramér's V (95% CI)", "bias-corrected V", "p corrected",
-        "rank test over all, p", "corrected",
+        "trait", "paper: chi-square", "chi-square with ties together", "Cramér's V (95% CI)", "bias-corrected V",
+        "p corrected",
+        "rank test over all, p", "the same, p corrected",
     )  # fmt: skip
     lines += table(head, rows)
     least = min(row["smallest_expected"] for row in found.values())
@@ -436,8 +437,10 @@ def humans(data: Path) -> list[str]:
     found = people.people_and_agents(acted[0], acted[1], persons, posts, actions)
     rows = [_human_row(found, action, acted) for action in actions]
     head = (
-        "action", "paper: difference, t, p", "people, agents", "per post", "pooled t, p", "Welch p", "paired by post",
-        "per person", "paired by person", "permutation of pairs",
+        "action", "paper: difference, t, p", "actions of people, of agents", "difference per post (95% CI)",
+        "pooled t, p",
+        "Welch p", "paired by post, p", "difference per person (95% CI)", "paired by person, p",
+        "permutation of persons, p",
     )  # fmt: skip
     return [
         "## People and agents (section 2.2)",

@@ -32,7 +32,7 @@ def engagement_levels(run: Reads) -> pl.DataFrame:
         so far), ``value`` (mean), ``low``, ``high`` (Student's interval over posts); no row while a class has no posts.
         The measure ``engagement`` counts every like, dislike, share and comment; ``engagement_mosaic`` is MOSAIC's
         figure 4: distinct agents who liked, who shared and who commented, summed over the three, without dislikes. Only
-        injected posts of known truth: the others are many and mostly comments, and
+        injected posts of known veracity: the others are many and mostly comments, and
         :func:`~townsquare.analysis.engagement.engagement` has them.
     """
     every = (
@@ -59,7 +59,7 @@ def engagement_levels(run: Reads) -> pl.DataFrame:
 
 
 def engagement_gaps(run: Reads) -> pl.DataFrame:
-    """Engagement with true and false posts by step: levels, gap, cumulative gap (MOSAIC's figure 3) and ratio.
+    """Engagement with true and false posts by step: levels, gap, gap summed over steps (MOSAIC's figure 3), ratio.
 
     Returns
     -------

@@ -24,7 +24,7 @@ def model_calls(run: Reads) -> pl.DataFrame:
     -------
     DataFrame
         One row per purpose and outcome that occurred: ``purpose``, ``outcome`` (lower case), ``calls`` (count),
-        ``share`` of the calls of that purpose (0 to 1), ``agents`` (agent-steps concerned; calls of no agent count
+        ``share`` of the calls of that purpose (0 to 1), ``agents`` (pairs of agent and step; calls of no agent count
         none), ``tokens_in``, ``tokens_out`` (of the calls whose server counted them), ``tries`` (requests sent),
         ``seconds`` (summed). Empty for a run that asked none.
     """
@@ -85,9 +85,9 @@ def calls_in_short(run: Reads) -> dict[str, Any]:
     """Return what was asked of a language model, and how it ended; empty for a run that asked none.
 
     ``asked``, ``failed``, ``failed_by_outcome`` (counts); ``unhealthy``: whether too many failed; ``silent_agents``:
-    agent-steps that said nothing because a question for a post or for reactions failed; ``tokens_in``, ``tokens_out``
-    as servers counted them; ``by_server``: calls that ended at each; ``agent_step``: means of :func:`tokens_of_turns`
-    over all turns, and ``most``, the largest count.
+    pairs of agent and step without an answer because a question for a post or for reactions failed; ``tokens_in``,
+    ``tokens_out`` as servers counted them; ``by_server``: calls that ended at each; ``agent_step``: means of
+    :func:`tokens_of_turns` over all turns, and ``most``, the largest count.
     """
     calls = model_calls(run)
     if calls.is_empty():

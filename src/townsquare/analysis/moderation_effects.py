@@ -75,7 +75,7 @@ def _happened(after: np.ndarray, watched: np.ndarray) -> list[tuple[float, float
 
 
 def _by_key(run: Reads) -> pl.DataFrame:
-    """Return injected posts of known truth with their key and all that :func:`moderation_effects` compares."""
+    """Return injected posts of known veracity with their key and all that :func:`moderation_effects` compares."""
     known = known_posts(run).select("root")
     keys = run.table("posts").select(pl.col("post").alias("root"), "key")
     marks = labels(run).select("root", pl.col("label_step").is_not_null().alias("labeled"), "takedown_step")

@@ -54,7 +54,7 @@ def note_course(run: Reads) -> pl.DataFrame:
     -------
     DataFrame
         One row per step from 1, none without notes; of posts after the warm-up: ``step``; ``written``, ``shown``,
-        ``withdrawn`` (notes so far); ``precision`` (of notes shown so far on injected posts of known truth, the
+        ``withdrawn`` (notes so far); ``precision`` (of notes shown so far on injected posts of known veracity, the
         proportion on false posts; NaN for none) and ``recall`` (of injected false posts so far, the proportion with a
         note shown so far).
     """

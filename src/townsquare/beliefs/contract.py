@@ -241,11 +241,12 @@ class Trail(NamedTuple):
 
 
 class Veracities(NamedTuple):
-    """How far agents believe the claims that they met in a step, (k,) each, in log odds.
+    """Beliefs of agents in the claims that they were shown in a step, (k,) each, in log odds.
 
-    ``agent`` counts within the block; ``claim`` is a row of texts. ``judged`` is the belief at the showing, with what
-    stands beside the claim; ``judged_verdict`` and ``judged_note`` are its parts of verdicts and notes. ``veracity`` is
-    that in memory after the step, with four of its parts: what is left is the prior.
+    ``agent`` counts within the block; ``claim`` is a row of texts. ``judged`` is the belief at the exposure, with the
+    verdict and note shown; ``judged_verdict`` and ``judged_note`` are the parts of verdicts and notes. ``veracity`` is
+    the belief after the step without a label in view. ``source``, ``verdict``, ``repetition`` and ``note`` are parts of
+    ``veracity``; the rest is the prior.
     """
 
     agent: Int32
@@ -330,10 +331,10 @@ class BeliefRule:
     replay : Replay, optional
         A compiled form with the same result, for ``townsquare fit``. Without it, ``step`` is called for each message.
     veracities : callable, optional
-        ``veracities(state, params) -> Veracities`` after a step, of a rule that holds how far claims are believed.
+        ``veracities(state, params) -> Veracities`` after a step, for a rule that keeps beliefs in claims.
     judge : callable, optional
-        ``judge(state, inputs, params, rng) -> (m,)`` log odds with which readers believe the claim of each exposure,
-        NaN for opinions: what ``step`` would find with the same arguments.
+        ``judge(state, inputs, params, rng) -> (m,)`` the reader's belief in the claim of each exposure, in log odds, as
+        ``step`` would compute it; NaN for a post without a claim.
     """
 
     name: str

@@ -46,7 +46,9 @@ class Params(Factors):
         0.1, "influence rate: share of the gap closed by an influence of 1", ge=0, le=1, grid=UPTAKE, basis=SIMSWARM
     )
     trust_start: float = setting(0.5, "initial trust in an author without a credibility", ge=0, le=1, basis=SIMSWARM)
-    trust_rate: float = setting(0.05, "twice the increase in trust at full agreement", ge=0, le=1, basis=SIMSWARM)
+    trust_rate: float = setting(
+        0.05, "twice the increase in trust after one exposure at full agreement", ge=0, le=1, basis=SIMSWARM
+    )
     confidence_per_like: float = setting(
         0.005, "confidence gained by a like on an own post", ge=0, le=1, basis=SIMSWARM
     )

@@ -71,7 +71,9 @@ class Params(Factors, log_odds.Params):
         True, "multiply strength by the label weight of the last exposure to the claim", basis=ASSUMED
     )
     trust_start: float = setting(0.5, "initial trust in an author without a credibility", ge=0, le=1, basis=SIMSWARM)
-    trust_rate: float = setting(0.05, "twice the increase in trust at full agreement", ge=0, le=1, basis=SIMSWARM)
+    trust_rate: float = setting(
+        0.05, "twice the increase in trust after one exposure at full agreement", ge=0, le=1, basis=SIMSWARM
+    )
 
 
 def init(stance: Float, confidence: Float, params: AgentParams) -> BeliefState:

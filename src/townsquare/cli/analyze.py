@@ -99,4 +99,5 @@ _HEAD = """# All measures
 Written by `townsquare analyze --list --markdown`. [Measures](measures.md) and [Analyses](analysis.md) have formulas and
 sources; [Adding a measure](adding-a-measure.md) says how to add one. Measures with the unit *by column* are tables.
 Outcomes leave out the posts and steps of a warm-up (`time.warm_up_hours`), and a change of stance starts at its end.
+A *label* here is the verdict `false` or a shown note.
 """

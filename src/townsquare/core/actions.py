@@ -95,7 +95,7 @@ class ActionSpec:
     on : On
         What it is done to.
     once : bool
-        It counts once for each agent and target.
+        It counts at most once for each agent and target.
     allowed : Allowed
         In which runs, where the settings do not say.
     writes : Length
@@ -112,7 +112,7 @@ class ActionSpec:
     counts : str
         The column of posts that counts it; "" for none.
     coefficients : mapping of str to float
-        Its settings in the policy `statistical`; without any, that policy never does it to a row.
+        Its coefficients in the policy `statistical`; without any, that policy never uses it on a row.
     source : str
         Where the coefficients come from.
     slots : tuple of Slot

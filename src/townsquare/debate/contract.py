@@ -97,7 +97,7 @@ class Turn(NamedTuple):
 
 
 class Utterance(NamedTuple):
-    """A message, and the claims that it makes; None where only reading it can tell."""
+    """A message, and its claims; None if they have to be extracted from the text."""
 
     text: str
     claims: tuple[Claim, ...] | None
@@ -204,7 +204,7 @@ class DebateAgent(Protocol):
         """Return at most ``k`` records to speak from, in answer to a message."""
 
     def take(self, message: ReceivedMessage) -> tuple[Move, ...]:
-        """Be moved by a message; what it did, in order."""
+        """Process a message; return its effects on records and stance, in order."""
 
 
 class Side(NamedTuple):
@@ -253,8 +253,8 @@ class Debater(AskingMember):
     begin : callable
         ``begin(side, context, params) -> DebateAgent``.
     has_records : bool
-        Whether its stance follows from argument records, so that each move has its evidence. Without, its stance is
-        what it says of itself, and only the judge's readings can be compared.
+        Whether its stance follows from argument records, so that each change names its record. Otherwise, the debater
+        states its own stance, and only judged stances can be compared between arms.
     """
 
     begin: Callable[[Side, DebateContext, Any], DebateAgent]

@@ -39,7 +39,7 @@ MOST_CAUTIONS = 3
 """Reasons to distrust that :attr:`Answer.lines` names; pages name all."""
 MOST_LINES = 15
 """Of :attr:`Answer.lines`, which leave cautions out to fit, but never all."""
-_SCALES = {"stance", "accuracy", "proportion", "ratio", "0 or 1"}
+_SCALES = {"stance", "accuracy, 0 to 1", "proportion", "ratio", "0 or 1", "0 to 1"}
 """Units without a natural zero, or with an upper bound: differences are not given in percent of the baseline."""
 _SIGNED = {"engagement_gap_per_post"}
 """Outcomes that may be negative: no percent of the baseline either."""

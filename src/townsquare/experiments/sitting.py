@@ -39,7 +39,7 @@ def sitting_readings(run: Run) -> dict[str, Reading]:
     """Measure the facts of a sitting for the policy and the people of a run.
 
     All are without a value, with the reason, where the policy asks a language model, the scenario has too few posts of
-    known truth, or its files are no longer there.
+    known veracity, or its files are no longer there.
     """
     try:
         settings = settings_of(run, str(run.folder or "run"))

@@ -51,7 +51,7 @@ class Request:
     name : str
         Name of the schema, as servers want one.
     temperature : float
-        0 or more. At 0 an answer depends on the request alone; above, a draw belongs to the call.
+        0 or more. At 0 an answer depends on the request alone; above 0, also on a seed of the call.
     max_tokens : int
         Longest answer.
     agent, step, turn : int
@@ -117,7 +117,7 @@ class Reply:
     value : object
         The checked JSON object, or the text where plain text was wanted; None unless ``outcome`` is ``OK``.
     text : str
-        What the model said, thinking set aside; bounded, untrusted.
+        The reply without the model's reasoning; limited in length, untrusted.
     error : str
         What went wrong; "" if nothing did.
     identity : str

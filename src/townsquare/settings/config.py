@@ -46,7 +46,9 @@ class Time(Section):
     step_minutes: int | None = setting(None, "length of a step; unset: a step has no length", ge=1, le=1440, unit="min")
     start_hour: float = setting(0.0, "hour of the day at which step 1 begins", ge=0, lt=24, unit="h")
     rhythm: Share = setting(
-        0.8, "amplitude of the daily rhythm: rates are multiplied by 1 + rhythm cos(2 pi (hour - peak_hour)/24)"
+        0.8,
+        "amplitude of the daily rhythm: rates of sessions, publishing and note ratings are multiplied by "
+        "1 + rhythm cos(2 pi (hour - peak_hour)/24)",
     )
     peak_hour: float = setting(19.0, "hour of the day with the most sessions", ge=0, lt=24, unit="h")
     warm_up_hours: float = setting(

@@ -186,10 +186,10 @@ class Views:
 
     @cached_property
     def believed(self) -> Float | None:
-        """How far its reader believes the claim of each row now, with the label beside it: (rows,) log odds, or NaN.
+        """Belief of the reader in the claim of each row, with the label shown: (rows,) log odds.
 
-        NaN where a row makes no claim. None where the policy does not read it, or the belief rule does not hold it.
-        It is what the belief rule finds at this showing.
+        NaN where a row makes no claim. None if the policy does not read it, or the belief rule keeps no belief in
+        claims. The belief rule computes it at this exposure.
         """
         return None if self._judge is None else self._judge(self.rows)
 

@@ -129,7 +129,7 @@ class ClaimBelief:
         first, last, turned = self.meetings[0], self.last, self.turned
         who, times = printable(self.who), count(len(self.meetings), "step")
         opening = f"A{who[1:]}" if who == f"agent {self.agent}" else who
-        truth = "of unknown truth" if self.truth == "unknown" else f"which is {self.truth}"
+        truth = "of unknown veracity" if self.truth == "unknown" else f"which is {self.truth}"
         out = [
             f"{opening} was shown the claim “{printable(self.text)}”, {truth}, in {times}, first in {first.when} by "
             f"{printable(first.by)}.",

@@ -22,10 +22,10 @@ def _by_people(run: Reads) -> pl.DataFrame:
 
 
 def notes_are_right(run: Reads) -> Reading:
-    """Measure the proportion of shown notes on injected posts of known truth that are on false posts."""
+    """Measure the proportion of shown notes on injected posts of known veracity that are on false posts."""
     known = _by_people(run).drop_nulls("shown").filter(pl.col("veracity") != "unknown")
     if known.height < FEWEST_NOTES:
-        return few(known.height, FEWEST_NOTES, "notes by people shown on injected posts of known truth")
+        return few(known.height, FEWEST_NOTES, "notes by people shown on injected posts of known veracity")
     return Reading(float((known["veracity"] == "false").mean()))  # type: ignore[arg-type]
 
 

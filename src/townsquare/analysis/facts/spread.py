@@ -220,7 +220,7 @@ def false_structure_at_equal_size(run: Reads) -> Reading:
 
 
 def _known(run: Reads) -> pl.DataFrame | Reading:
-    """Return large cascades of injected posts of known truth; a reading without a value where there are too few."""
+    """Return large cascades of injected posts of known veracity; a reading without a value where there are too few."""
     large = followed_cascades(run).filter(
         pl.col("size") >= LARGE, pl.col("injected") & (pl.col("veracity") != "unknown")
     )

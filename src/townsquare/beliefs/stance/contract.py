@@ -28,7 +28,7 @@ class StanceScorer(FamilyMember):
         Its settings, in its own file.
     score : callable
         ``score(texts, propositions)``: for n texts and P statements an (n, P) float64 array in [-1, 1], +1 for the
-        statement; NaN where a text takes no stance, which makes it no exposure. Each number depends on its text and
+        statement; NaN for a text without a stance, which has no effect on beliefs. Each number depends on its text and
         its statement alone.
     measures : {"stance", "tone"}
         What the number really is. Tone is how positive the words are, whatever they are about; reports say so.

@@ -55,7 +55,9 @@ def _against(study: Study) -> list[str]:
     floor = study.ready.floor
     if floor.n:
         words = f"in {count(floor.n, 'control conversation')}, the RMSE of change was "
-        lines.append(f"Noise floor: {words}{number(floor.rmse, 3)} (mean |Δ| {number(floor.mean_change, 3)}).")
+        lines.append(
+            f"Noise floor: {words}{number(floor.rmse, 3)} (mean absolute change {number(floor.mean_change, 3)})."
+        )
     if OF_CONTROLS in study.scored.paired:
         lines.append(f"{rule} is {verdict(study.scored.paired[OF_CONTROLS].people, METHODS[OF_CONTROLS])}.")
     return lines

@@ -43,7 +43,8 @@ def table_1(rows: Sequence[GroupRow], rule: str, names: tuple[str, str]) -> Tabl
     """Return Tables 1 and A6 of the paper, with the baselines that are fitted to the group as the rule is."""
     return table(
         "Groups by evidence (Tables 1 and A6)", rows, (GROUP_NAMES.__getitem__, "group"), (number, "N=n"),
-        (three, "|Δ|=mean_change", "no change=no_change", "linear", f"{rule}=rule"), (signed_three, "gain"),
+        (three, "mean absolute change=mean_change", "no change=no_change", "linear", f"{rule}=rule"),
+        (signed_three, "gain"),
         (three, "prior only, own fit=prior_own", "linear, own fit=linear_own"),
         ("{:.4g}".format, f"{names[0]}=x", f"{names[1]}=y"),
         note=f"Held-out RMSE. Gain = linear − rule. {WARNING}",

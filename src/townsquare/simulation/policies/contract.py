@@ -27,10 +27,10 @@ class Policy(AskingMember):
     ----------
     decide : callable
         ``decide(views, draws, params) -> ProposedActions``. It draws by (agent, key of a post) only, changes nothing,
-        and gives the same agent the same choice whoever else is in the views.
+        and the choice of an agent does not depend on the other agents in the views.
     reads : frozenset of str
-        What it reads next to the feed: ``persona``, ``memory`` (a run that nobody reads them in has neither), and
-        ``believed`` (:attr:`townsquare.simulation.views.Views.believed`).
+        What it reads besides the feed: ``persona``, ``memory`` (by default, a run holds them only if a policy
+        reads them), and ``believed`` (:attr:`townsquare.simulation.views.Views.believed`).
     """
 
     decide: Callable[[Views, StageDraws, Any], ProposedActions]

@@ -23,8 +23,8 @@ class ReaderCandidates(NamedTuple):
 
     ``indptr`` is (k + 1,) int64, the others are (m,). ``reader`` int32 is the agent whose feed it is. ``post`` int32 is
     the row of posts, ``root`` int32 its root, ``author`` int32 who wrote the post or shared it. ``followed`` bool says
-    whether it comes from an account that the reader follows. A reader has each root once from followed accounts, and
-    once from others at most.
+    whether it comes from an account that the reader follows. For each reader, a root appears at most
+    once among rows from followed accounts, and at most once among the others.
     """
 
     indptr: Int64
@@ -60,9 +60,9 @@ class Ranker(FamilyMember):
     params : type of MemberParams
         Its settings.
     score : callable
-        ``score(view, params) -> (n_posts,) float64``: one number a row of posts, higher stands further up. Equal scores
-        are put in order by a draw keyed by reader and post, so a ranker that gives every post the same score shows
-        them in a different random order to everybody.
+        ``score(view, params) -> (n_posts,) float64``: one number per row of posts; higher scores are shown first. Equal
+        scores are put in order by a draw keyed by reader and post, so a ranker that gives every post the same score
+        shows them in a different random order to everybody.
     retrieve : callable, optional
         Where rows from other accounts come from, see :data:`Retrieve`; the best of them by score are shown. Without it,
         they are drawn from the shared pool.
@@ -76,9 +76,9 @@ class Ranker(FamilyMember):
 class ReaderRanker(FamilyMember):
     """A member of the family ``ranker`` that scores posts for each reader.
 
-    As :class:`Ranker`, but ``score(view, readers, candidates, params) -> (m,) float64`` gives one number a row of
-    ``candidates``, see :class:`ReaderCandidates`. ``readers`` (k,) int32 are agents in any order: what a row is given
-    does not depend on who else is asked about.
+    As :class:`Ranker`, but ``score(view, readers, candidates, params) -> (m,) float64`` gives one number per row
+    of ``candidates``, see :class:`ReaderCandidates`. ``readers`` (k,) int32 are agents in any order. The score of a row
+    does not depend on the other readers.
     """
 
     score: Callable[[RankingView, Int32, ReaderCandidates, Any], Float]

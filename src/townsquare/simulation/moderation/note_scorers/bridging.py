@@ -58,11 +58,11 @@ class Params(MemberParams):
     )
     largest_factor: float = setting(0.5, "maximum size of the factor of a shown note", ge=0)
     net_helpful_at_least: int = setting(
-        4, "minimum of helpful minus not helpful ratings by raters of each side (sign of factor)", ge=0
+        4, "minimum, on each side of raters (sign of factor), of helpful minus not helpful ratings", ge=0
     )
     net_helpful_share: float = setting(
         0.05,
-        "if that minimum over the sides is at most 9: its minimum as a share of the ratings of both sides",
+        "minimum of the smaller of these differences as a share of the ratings of both sides; unused if it exceeds 9",
         ge=0,
         le=1,
     )

@@ -40,8 +40,7 @@ class NoteRatings:
     settled : (n,) int32
         The step in which it first had a status other than pending; -1 for one that never had.
     helpful, not_helpful : (n,) int32
-        How many ratings of each note are 1, and how many are 0: counted step by step, where counting all ratings again
-        takes longer with every step.
+        Number of ratings 1, and of ratings 0, of each note; kept up to date, so that a scorer need not count them.
     now : int
         The step that is being taken; ratings of this step are among those given.
     """
@@ -73,7 +72,7 @@ class NoteScores:
     status : uint8
         :class:`townsquare.core.enums.NoteStatus`: only a shown note is a label.
     intercept, factor : float64
-        What the scorer found of a note, in its own unit; NaN where it found no number.
+        The scorer's estimates for a note, in its own unit; NaN for none.
     """
 
     status: npt.NDArray[np.uint8]
@@ -92,9 +91,9 @@ class NoteScorer(FamilyMember):
     params : type of MemberParams
         Its settings, in the section `moderation`.
     score : callable
-        ``score(ratings, previous, params) -> NoteScores``, pure: from every rating so far, and what was found in the
-        step before; a note that is new was pending, without numbers. The order of ratings and the numbers of notes mean
-        nothing.
+        ``score(ratings, previous, params) -> NoteScores``, a pure function of all ratings so far and of the scores of
+        the previous step, in which a new note is pending, with NaN. The order of ratings and the numbers of notes have
+        no effect.
     """
 
     score: Callable[[NoteRatings, NoteScores, Any], NoteScores]
