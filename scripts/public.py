@@ -104,7 +104,7 @@ def main() -> None:
 _INTRODUCTION = """# The public of Marlow Bay
 
 This page reports results of the scenario `health-rumor`, a simulated town called Marlow Bay. `make public` writes it:
-about 150 runs, half an hour on two processors. All parts except *Responses of moderation* use runs without
+about 130 runs, half an hour on two processors. All parts except *Responses of moderation* use runs without
 moderation. [Realism](realism.md) defines each fact, its unit and the source of its interval. A value inside the
 interval is **bold**. Square brackets: 95% CI over runs or, for facts of belief rules, the range over the interval of
 the rule's parameter. *Not used for defaults*: no default was set from this fact. *From memory*: the source was not
