@@ -73,7 +73,8 @@ class Params(MemberParams):
         basis=f"{FITTED} 0.28 to 0.46",
     )  # fmt: skip
     credence: float = setting(
-        0.69, "belief in a claim (probability) above which it has its full effect on attitudes: that of true headlines",
+        0.69,
+        "probability above which belief in a claim has its full effect on attitudes; mean belief in true headlines",
         gt=0, le=1, basis=f"{FITTED} control arms",
     )  # fmt: skip
     reliability: float = setting(
@@ -109,7 +110,7 @@ class Params(MemberParams):
     )  # fmt: skip
     familiar: float = setting(
         0.55,
-        "log odds that one reading of a claim adds to belief in it, before it is forgotten",
+        "log odds that one reading of a claim adds to belief in it, before the memory of the reading fades",
         ge=0,
         basis=f"{REPEATED} 0.48 to 0.61",
     )

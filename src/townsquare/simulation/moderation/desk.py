@@ -49,7 +49,7 @@ class Params(MemberParams):
     )
     delay_sd: float = setting(0.8, "standard deviation of the logarithm of the delay (assumed)", ge=0)
     desk_confidence: float = setting(
-        0.9, "confidence that verdicts state; nothing is drawn by it (assumed)", ge=0, le=1
+        0.9, "confidence recorded with each verdict; it affects no draw (assumed)", ge=0, le=1
     )
     downrank: float = setting(
         3.0,
