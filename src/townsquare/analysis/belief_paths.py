@@ -21,7 +21,7 @@ def _with_start(run: Reads) -> pl.LazyFrame:
 
 
 def distance_to_start(run: Reads) -> pl.DataFrame:
-    """Distance of stances from initial stances after each step.
+    """Distance of stances from those at step 0, or on joining, after each step.
 
     Returns
     -------
@@ -83,7 +83,7 @@ def crossing_counts(run: Reads) -> pl.DataFrame:
 
 
 def persistence(run: Reads, veracity: str | None = None) -> pl.DataFrame:
-    """Persistence of belief change after exposure ends, by number of steps since.
+    """Part of the change of stance from step 0 that remains after a person's last exposure, by steps after it.
 
     For each person and proposition the exposure ends with the last row it was shown that speaks to the proposition.
     The displacement is its stance then less its start. ``kept`` is what of the displacements, each in its own

@@ -37,7 +37,7 @@ def polarization_course(run: Reads) -> pl.DataFrame:
 
 
 def convergence(run: Reads) -> pl.DataFrame:
-    """Convergence: spread relative to the start for the same persons, and the step at which it halves.
+    """Convergence: spread relative to that at step 0 for the same persons, and the step at which it halves.
 
     Only persons who were there from the start count, so that newcomers cannot look like spread.
 

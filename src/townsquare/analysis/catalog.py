@@ -109,12 +109,12 @@ def community_groups(run: Reads) -> pl.DataFrame:
 
 
 def _change_by(groups: TableOf, run: Reads) -> pl.DataFrame:
-    """Change from first to last stance, per proposition and group of persons."""
+    """Change of stance from the end of the warm-up to the last step, per proposition and group of persons."""
     return belief_change_by(run, groups(run))
 
 
 def _after_false_posts(run: Reads) -> pl.DataFrame:
-    """Persistence of belief change after the last exposure to a false post, by number of steps since."""
+    """Part of the change of stance from step 0 that remains after the last exposure to a false post, by steps since."""
     return persistence(run, veracity="false")
 
 
@@ -165,7 +165,8 @@ MEASURES: dict[str, Measure] = {
         f"belief_change_by_{name}": described(
             f"belief_change_by_{name}",
             partial(_change_by, groups),
-            definition=f"Change from first to last stance, per proposition and group of persons: {by}.",
+            definition="Change of stance from the end of the warm-up to the last step, per proposition and group of "
+            f"persons: {by}.",
         )
         for name, (groups, by) in _GROUPINGS.items()
     },
