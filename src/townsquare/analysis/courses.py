@@ -35,9 +35,9 @@ def courses(run: Reads) -> pl.DataFrame:
         newly reached by posts that lived to that age (of all injected posts where none is false); ``share_labeled``:
         proportion of the exposures to these posts in a step that carried a label; ``note_precision`` and
         ``note_recall`` so far (:func:`townsquare.analysis.notes.note_course`), of a run with notes;
-        ``believe.false`` and ``believe.true``: share of those who met such claims in a period (a day) who would call
-        them true, under a rule that holds it;
-        ``stance.<proposition>``: mean stance after a step, less that at the start.
+        ``believe.false`` and ``believe.true``: mean belief in such claims (probability of being true) of the people who
+        saw one in a period (a day, or a fourteenth of the run if that is longer), under a rule that keeps it;
+        ``stance.<proposition>``: mean stance after a step minus that at step 0.
     """
     every, clock = pl.concat([_reach_and_labels(run), _notes(run), _claims(run), _stances(run)]), clock_of(run)
     if clock.hours is None:

@@ -132,7 +132,7 @@ def diffusion_tests(run: Reads) -> pl.DataFrame:
         mean of true ones) with ``low`` and ``high`` (Welch's interval), ``p_welch``, ``p_rank`` (Mann and Whitney),
         ``ks`` and ``p_ks`` (distance of Kolmogorov and Smirnov, the test of Vosoughi and others), ``p_corrected``
         (``p_rank``, Benjamini and Hochberg over the measures). All take posts as independent, which those that
-        compete for the same feeds are not: for a claim, compare seeds.
+        compete for the same feeds are not: to support a conclusion, compare seeds.
     """
     return veracity_tests(cascades(run))
 
