@@ -198,12 +198,13 @@ def _show(shares: list[TraitShares], n: int) -> None:
         ]
     show(
         f"{n:,} people", rows, (str, "trait", "answer"), (number, "people"),
-        (known("{:.1%}".format), "share", "stated"), (str, "chi-square"), (known(str), "df"), (str, "p"),
+        (known("{:.1%}".format), "share", "expected=stated"), (str, "chi-square"), (known(str), "df"), (str, "p"),
         words=("trait", "answer"),
     )  # fmt: skip
-    print("p: probability that a sample from the question bank deviates at least this much from its stated shares.")
+    print("Expected: shares in the question bank or, for a survey, the unweighted shares of respondents.")
+    print("p: probability that people drawn with the expected shares deviate at least this much from them.")
     if any(trait.few for trait in shares):
         print("* An answer has an expected count below five: p is unreliable.")
     tested = [trait.p for trait in shares if isfinite(trait.p)]
     low = sum(p < LOW for p in tested)
-    print(f"{low} of {len(tested)} tests have p < {LOW}; 1 in 20 is expected by chance for a sample from the bank.")
+    print(f"{low} of {len(tested)} tests have p < {LOW}; 1 in 20 is expected by chance without weights and margins.")
