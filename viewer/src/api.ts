@@ -274,6 +274,7 @@ export interface Beliefs {
   course: Course;
   bins: { step: number[]; proposition: number[]; bin: number[]; agents: number[] };
   change: { proposition: number; shift: number; spread_kept: number | null; changed_side: number }[];
+  since: number; // last step of the warm-up, from which changes count
 }
 
 export interface Lines {

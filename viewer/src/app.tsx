@@ -129,7 +129,7 @@ function RunHead({ head, route }: { head: Head; route: Route }): JSX.Element {
         {head.arm && <span>{head.arm}</span>}
         <span>seed {head.seed}</span>
         <span>{count(head.agents)} agents</span>
-        <span>{words(head.rule ?? "")}</span>
+        <span>belief rule: {words(head.rule ?? "")}</span>
         <span>moderation: {words(head.moderation ?? "")}</span>
         <State state={head.state} />
         <span data-testid="progress">

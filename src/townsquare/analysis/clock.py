@@ -43,6 +43,15 @@ class Clock(NamedTuple):
         return f"step {step:,}" if self.hours is None else in_words(step * self.hours)
 
 
+def over_whole_run(clock: Clock) -> str:
+    """Return how a sentence on all steps begins where other sentences leave a warm-up out; else "".
+
+    >>> over_whole_run(Clock(336, 1.0, 72)), over_whole_run(Clock(336, 1.0))
+    ('Over the whole run (warm-up included), ', '')
+    """
+    return "Over the whole run (warm-up included), " if clock.warm_up else ""
+
+
 def clock_of(run: Reads) -> Clock:
     """Return the clock of a run."""
     minutes = setting(run, "time", "step_minutes")

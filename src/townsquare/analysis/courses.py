@@ -71,14 +71,17 @@ def _reach_and_labels(run: Reads) -> pl.DataFrame:
     return pl.concat([
         _named(newly.select(pl.col("age").alias("at"), reached.alias("value")), "reach_by_age",
                f"Reach of {which} by age", "agents", _AGES),
-        _named(labeled.rename({"step": "at"}), "share_labeled", f"Exposures to {which}: share with a label", "share",
+        _named(labeled.rename({"step": "at"}), "share_labeled", f"Share of exposures to {which} with a label", "share",
                "step"),
     ])  # fmt: skip
 
 
 def _notes(run: Reads) -> pl.DataFrame:
     course = note_course(run).fill_nan(None)
-    titles = {"precision": "Shown notes on false posts", "recall": "False posts with a shown note"}
+    titles = {
+        "precision": "Share of shown notes that are on false posts",
+        "recall": "Share of false posts with a shown note",
+    }
     parts = [
         _named(course.drop_nulls(name).select(pl.col("step").alias("at"), pl.col(name).alias("value")),
                f"note_{name}", f"{title}, so far", "share", "step")
@@ -93,7 +96,7 @@ def _claims(run: Reads) -> pl.DataFrame:
     believe = ((pl.col("believe") * pl.col("people")).sum() / pl.col("people").sum()).alias("value")
     parts = [
         _named(every.filter(truth=truth).group_by(at="step").agg(believe).sort("at"), f"believe.{truth}",
-               f"Mean belief in {truth} claims among people who saw one in the period", "share", "step")
+               f"Mean belief in {truth} claims among people who saw one in the period", "probability", "step")
         for truth in (("false", "true") if every.height else ())
     ]  # fmt: skip
     return pl.concat([pl.DataFrame(schema=COURSES), *parts])

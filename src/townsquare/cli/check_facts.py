@@ -15,9 +15,10 @@ if TYPE_CHECKING:
     from townsquare.analysis.facts.check import FactCheck, FactReport
 
 LEGEND = """\
-Class: facts of a whole run, of a sitting (random posts shown once to random people), of belief rules, or of notes.
+Class: facts of whole runs, of sittings (random posts shown once to random people of the run, as in a survey), of notes,
+or of belief rules.
 Value: mean over runs [95% CI]; rules: at the default of a parameter [over the interval of that parameter].
-Target: the published range. Inside, uncertain: the CI contains an end of the target.
+Target: the published range. Inside, uncertain: the interval in brackets contains an end of the target.
 Certainty of the target: computed from public data, read on a page, or from memory (then not scored).
 Not for defaults: no default was set from this fact.
 """

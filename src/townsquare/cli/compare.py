@@ -259,6 +259,7 @@ def _show(
 
 def _show_effects(experiment: Experiment, made: Answer, *, every: bool) -> None:
     """Print the primary outcome arm by arm, with its course over time; or every outcome."""
+    from townsquare.core.words import count
     from townsquare.experiments.courses import bands, sparklines
 
     rows = [row for row in made.effects.to_dicts() if every or row["role"] == "primary"]
@@ -269,7 +270,12 @@ def _show_effects(experiment: Experiment, made: Answer, *, every: bool) -> None:
     for row in rows:
         row["interval"] = "" if math.isnan(row["low"]) else f"{signed(row['low'], 3)} to {signed(row['high'], 3)}"
     if every:
-        show("All outcomes, clearest effects first", rows, (str, "outcome=title", "unit", "arm=label"), *columns)
+        show(
+            "All outcomes, the largest difference relative to its 95% CI first",
+            rows,
+            (str, "outcome=title", "unit", "arm=label"),
+            *columns,
+        )
         return
     lines = sparklines(bands(experiment.courses()), made.primary)
     blank = dict.fromkeys(("difference", "p_holm"), math.nan) | {"interval": "", "verdict": "baseline"}
@@ -286,7 +292,9 @@ def _show_effects(experiment: Experiment, made: Answer, *, every: bool) -> None:
             *columns,
             (str, f"{lines.title}=course"),
         )
-    print(f"Option --all lists {made.effects.height - len(rows)} rows on other outcomes.")
+    others = made.effects.height - len(rows)
+    if others:
+        print(f"Option --all lists {count(others, 'row')} on other outcomes, one per outcome and arm.")
 
 
 def _signed(value: float) -> str:

@@ -47,6 +47,7 @@ def init(
     yes
         Accept all guesses without questions; every rating scale becomes a proposition.
     """
+    _check_unrecorded(folder)
     # A bare word may be the name of a bundled scenario; a path is not.
     target = folder if folder.is_absolute() or len(folder.parts) > 1 else f"./{folder}"
     if posts is None:
@@ -78,6 +79,24 @@ def init(
     lines = [f"Propositions: {', '.join([*chosen, *stated]) or NO_PROPOSITION}"]
     lines += [f"Guesses to check: {folder / 'mapping.yaml'}", f"Run it:  {commands[0]}", f"Compare: {commands[1]}"]
     return answer(facts, *lines, as_json=as_json)
+
+
+def _check_unrecorded(folder: Path) -> None:
+    """Refuse a folder that holds a run, a comparison or debates: a scenario in it would look like what they ran.
+
+    Raises
+    ------
+    SettingError
+        It holds one.
+    """
+    from townsquare.debate.results import FILE as DEBATES
+    from townsquare.experiments.manifest import FILE as COMPARISON
+    from townsquare.record.database import FILE as RUN
+
+    for file, what in ((RUN, "a recorded run"), (COMPARISON, "a comparison"), (DEBATES, "debates")):
+        if (folder / file).exists():
+            do = "name another folder, new or empty, for the scenario"
+            raise SettingError(str(folder), got=f"a folder that holds {what}", do=do)
 
 
 def _show_guesses(start: Start) -> None:

@@ -93,7 +93,7 @@ def _show(facts: dict[str, Any]) -> None:
     scenario = f"{facts['scenario']}, seed {facts['seed']}"
     state = f"{facts['state']}, {max(0, steps['committed'])} of {steps['wanted']} steps"
     lines = [("run", facts["run"]), ("scenario", scenario), ("state", state), ("version", facts["version"])]
-    hashes = {"settings": "settings_digest", "content": "content_hash", "run hash": "run_hash"}
+    hashes = {"settings hash": "settings_digest", "content hash": "content_hash", "run hash": "run_hash"}
     lines += [(title, facts[name]) for title, name in hashes.items()]
     if not facts["settings_as_recorded"]:
         lines.append(("CHANGED", "the settings were changed after recording: their hash differs"))
@@ -125,7 +125,7 @@ def _show(facts: dict[str, Any]) -> None:
         lines.append(("pace", f"{health['seconds_per_step']:.3g} s per step"))
         lines += _flags(health["rule"])
     for name, value in lines:
-        print(f"{name:9} {safe(value)}")
+        print(f"{name:13} {safe(value)}")
     rows = [(name, count, facts["stored_in"][name]) for name, count in facts["rows"].items()]
     show("", rows, (str, "table"), (number, "rows"), (str, "stored in"))
 

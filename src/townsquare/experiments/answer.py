@@ -150,7 +150,8 @@ def answer(experiment: Experiment, outcome: str | None = None, *, rules: int = 2
     mean = frame.select(pl.col(primary).fill_nan(None).mean()).item()
     exposed = exposed_effects(runs, experiment.baseline)
     second = _second(made, runs, experiment.baseline, by_name) if rules == 2 else []
-    alone = f"Nothing is compared. Mean of {seeds}: {significant(mean)} {what.unit}."
+    alone = f"With one arm, nothing is compared: vary a setting to add arms (--vary). Mean over {seeds}: "
+    alone += f"{significant(mean)} {what.unit}."
     return Answer(
         title_of(first),
         question,
@@ -409,14 +410,17 @@ def _cautions(
     failed = len(experiment.failed)
     if failed:
         yield f"{count(failed, 'run')} failed and {'is' if failed == 1 else 'are'} left out."
-    if len(experiment.seeds) < 2:
+    several = len(short) > 1
+    if several and len(experiment.seeds) < 2:
         yield "One seed only: no difference has a CI, and each may be chance."
-    elif len(experiment.seeds) < FEW_SEEDS:
+    elif several and len(experiment.seeds) < FEW_SEEDS:
         yield f"Only {len(experiment.seeds)} seeds per arm: effects that are not large cannot be told from chance."
     seed = min(seed for arm, seed in runs if arm == experiment.baseline)
     base = CachedRun(runs[experiment.baseline, seed], large=True)
-    yield from misleading(base, f" (arm: {short[experiment.baseline]})", experiment.vary, second_rule=second_rule)
+    which = {arm: f" (arm: {label})" if several else "" for arm, label in short.items()}
+    yield from misleading(base, which[experiment.baseline], experiment.vary, second_rule=second_rule)
     moderating = [(arm, run) for (arm, at), run in runs.items() if at == seed and moderated(run)]
     for arm, run in moderating[-1:]:
-        yield from of_moderation(CachedRun(run, large=True), f" (arm: {short[arm]})")
-    yield "The 95% CIs cover chance differences between seeds (repeated runs) only, not errors of the model."
+        yield from of_moderation(CachedRun(run, large=True), which[arm])
+    if several:
+        yield "The 95% CIs cover chance differences between seeds (repeated runs) only, not errors of the model."

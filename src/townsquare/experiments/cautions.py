@@ -80,8 +80,8 @@ def misleading(run: Reads, where: str = "", varied: Container[str] = (), *, seco
         ),
         (
             known["warm_up_movement"] >= MOSTLY and clock.warm_up < clock.last,
-            f"{percent(known['warm_up_movement'])} of all belief change comes in the warm-up{where}, which facts leave "
-            "out.",
+            f"{percent(known['warm_up_movement'])} of all belief change comes in the warm-up{where}, which outcomes "
+            "and published facts leave out.",
         ),
         *((True, sentence) for sentence in _in_warm_up(run, clock)),
         (

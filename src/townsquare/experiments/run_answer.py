@@ -15,10 +15,13 @@ from townsquare.analysis.facts.check import check_run
 from townsquare.analysis.moderation import moderated, strategy
 from townsquare.analysis.posts import measured_roots
 from townsquare.core.enums import AgentKind
-from townsquare.core.words import count, number, percent, printable
+from townsquare.core.words import count, number, percent, printable, significant
 from townsquare.experiments.answer import Answer, mover_lines, title_of
 from townsquare.experiments.arms import RESPONSES, STRATEGIES
 from townsquare.experiments.cautions import ends_in_warm_up, misleading, of_moderation, warnings
+
+OTHER_FACTS = "“townsquare check facts” adds facts of sittings, in which people are asked as in a survey."
+"""Which facts the answer does not count."""
 
 
 def answer_run(run: Reads, outcome: Mapping[str, float]) -> Answer:
@@ -59,7 +62,7 @@ def _happened(run: Reads, outcome: Mapping[str, float]) -> list[str]:
         return [*sentences, f"Outcomes and published facts cover the time after the warm-up of {warm_up}: none here."]
     sentences += [_injected(run), _engagement(outcome), _marked(outcome), _moved(run, outcome)]
     facts = check_run(run) if run.last_step > 0 else None
-    sentences += [f"Published facts: {facts.answer}"] if facts else []
+    sentences += [f"Published facts: {facts.answer} {OTHER_FACTS}"] if facts else []
     return [sentence for sentence in sentences if sentence]
 
 
@@ -82,9 +85,9 @@ def _engagement(outcome: Mapping[str, float]) -> str:
         return ""
     compared = "more engagement than" if false > true else "less engagement than"
     compared = compared if false != true else "as much engagement as"
-    reached = [number(outcome[f"reach_{word}_mean"], 0) for word in ("false", "true")]
+    reached = [significant(outcome[f"reach_{word}_mean"], 2) for word in ("false", "true")]
     return (
-        f"A false post drew {compared} a true post ({number(false, 1)} vs. {number(true, 1)} actions) "
+        f"A false post drew {compared} a true post ({significant(false, 2)} vs. {significant(true, 2)} actions) "
         f"and reached {reached[0]} vs. {reached[1]} people on average."
     )
 
@@ -93,7 +96,7 @@ def _marked(outcome: Mapping[str, float]) -> str:
     if math.isnan(outcome["recall"]):
         return ""
     labeled, down = int(outcome["true_labeled"]), int(outcome["true_removed"])
-    true = f"of the true posts, {labeled:,} received a label and {down:,} came down"
+    true = f"of the true posts, {labeled:,} received a label and {down:,} were taken down"
     return f"Moderation marked {percent(outcome['recall'])} of the false posts as misleading; {true}."
 
 
@@ -104,5 +107,5 @@ def _moved(run: Reads, outcome: Mapping[str, float]) -> str:
         return ""
     statement = max(known, key=lambda text: known[text])
     which = ", largest for" if len(known) > 1 else " for"
-    shift = f"{number(known[statement], 3)} on the scale from −1 to +1"
+    shift = f"{significant(known[statement], 2)} on the scale from −1 to +1"
     return f"Belief change{which} “{printable(statement, 90)}”: a mean absolute shift of {shift}."

@@ -77,7 +77,9 @@ def test_the_command_and_python_say_the_same(run: Run, capsys: pytest.CaptureFix
         assert bool(fact["reason"]) != fact["measured"], fact["id"]
     scored = [fact for fact in facts.values() if fact["measured"] and not fact["verify"] and fact["scope"] != "rule"]
     inside = [fact for fact in scored if fact["inside"]]
-    assert result["answer"].startswith(f"{len(inside)} of {len(scored)} facts inside the published range")
+    assert result["answer"].startswith(
+        f"{len(inside)} of {len(scored)} facts of runs and sittings inside the published range"
+    )
     assert all(fact["id"] in result["answer"] for fact in scored if not fact["inside"])
 
 
@@ -155,7 +157,7 @@ def test_an_own_table_of_facts(run: Run, tmp_path: Path, capsys: pytest.CaptureF
     path.write_text(OWN)
     result = said(capsys, run.folder, "--facts", path)
     assert [fact["id"] for fact in result["facts"]] == ["mine", "yours"]
-    assert result["answer"] == "1 of 2 facts inside the published range; outside: yours."
+    assert result["answer"] == "1 of 2 facts of runs inside the published range; outside: yours."
     assert result["left_out"] == ""
     path.write_text(OWN.replace("measure: retest", "measure: re_test"))
     with raises_error(DataError, where="fact 'mine', measure$", got="re_test", do="'retest'") as raised:

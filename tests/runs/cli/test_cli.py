@@ -128,7 +128,7 @@ def test_reports_of_runs_and_comparisons(recorded: Path, capsys: pytest.CaptureF
     assert main([*words, "--vary", "policy=statistical,silent", "--out", "both"]) == 0
     out = capsys.readouterr().out
     assert "silent cut the mean reach of a false post" in out or "silent: no detectable effect" in out
-    assert "rows on other outcomes." in out
+    assert "rows on other outcomes, one per outcome and arm." in out
     (tmp_path / "both" / "report.html").unlink()
     assert main(["report", "both", str(recorded)]) == 0
     assert (tmp_path / "both" / "report.html").is_file()

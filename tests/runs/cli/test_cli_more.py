@@ -192,6 +192,17 @@ def test_a_first_scenario_runs_as_it_is(capsys: Capture) -> None:
     assert "already exists" in refused(capsys, "init", "town")
 
 
+def test_a_first_scenario_never_joins_a_recording(recorded: Path, capsys: Capture) -> None:
+    before = sorted(recorded.iterdir())
+    said = refused(capsys, "init", str(recorded))
+    assert "got: a folder that holds a recorded run" in said
+    assert "name another folder, new or empty" in said
+    assert sorted(recorded.iterdir()) == before
+    Path("compared").mkdir()
+    Path("compared/experiment.json").write_text("{}", encoding="utf-8")
+    assert "a comparison" in refused(capsys, "init", "compared")
+
+
 def test_a_first_scenario_explains_itself() -> None:
     assert main(["init", "town"]) == 0
     text = Path("town/scenario.yaml").read_text(encoding="utf-8")

@@ -239,7 +239,9 @@ def test_one_arm_or_none_finished_is_no_comparison(experiment: Experiment, tmp_p
         .splitlines()[0]
         .endswith("one arm, 2 seeds. Primary outcome: mean reach of a false post (lower is better).")
     )
-    assert answer(alone).sentences[0].startswith("Nothing is compared. Mean of 2 seeds: ")
+    assert answer(alone).sentences[0].startswith("With one arm, nothing is compared: ")
+    assert "Mean over 2 seeds: " in answer(alone).sentences[0]
+    assert not any("arm:" in caution or "CI" in caution for caution in answer(alone).cautions)
     assert numbers(answer(alone).sentences[0])[1] == pytest.approx(reach, rel=0.01)
     assert "Effects are" not in methods(alone)
     failed = [replace(run, state=FAILED, error="E: no", outcomes={}) for run in experiment.runs]

@@ -408,7 +408,7 @@ def test_the_answer_counts_what_is_measured_and_not_from_memory() -> None:
     facts = read_facts()
     readings = {"retest": Reading(0.9), "stay_put": Reading(0.99), "reciprocity": Reading(0.36)}
     report = check(facts, [readings, {"retest": Reading(0.94), "spread_stays": Reading(1.0)}], runs=2)
-    assert report.answer == "2 of 3 facts inside the published range; outside: stay_put."
+    assert report.answer == "2 of 3 facts of runs inside the published range; outside: stay_put."
     assert report.left_out == "1 of 1 facts not used for defaults inside the published range."
     by_id = {one.fact.id: one for one in report.checks}
     retest = by_id["retest"]

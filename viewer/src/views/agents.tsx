@@ -6,11 +6,11 @@ import { Answered, Choice, Find, Pager, Pick, PropositionChoice, Section, Stance
 import { change, link } from "../route";
 
 const ORDERS: [string, string][] = [
-  ["change", "largest change"],
+  ["change", "largest change of stance"],
   ["followers", "most followers"],
-  ["end", "highest stance now"],
+  ["end", "highest last stance"],
   ["start", "highest initial stance"],
-  ["agent", "number"],
+  ["agent", "number of the agent"],
 ];
 
 export function Agents({ head, route, fresh }: ViewProperties): JSX.Element {
@@ -76,9 +76,9 @@ function Table({ rows, run, p }: { rows: AgentRow[]; run: string; p: string }): 
         <thead>
           <tr>
             <th scope="col">agent</th>
-            <th scope="col" className="num">start</th>
-            <th scope="col" className="num">now</th>
-            <th scope="col" className="num">change</th>
+            <th scope="col" className="num">initial stance</th>
+            <th scope="col" className="num">last stance</th>
+            <th scope="col" className="num">change of stance</th>
             <th scope="col" className="num">followers</th>
             <th scope="col" className="num">joined in step</th>
           </tr>

@@ -274,7 +274,7 @@ function Into({ of, where: { network, placed }, step }: { of: Cascade; where: Co
   return (
     <div className="scroll">
       <table data-testid="into">
-        <caption>Arrival in each community, in order of time; communities without a line were not reached</caption>
+        <caption>Arrival in each community, in order of time; communities without a row were not reached</caption>
         <thead>
           <tr>
             <th scope="col">community</th>

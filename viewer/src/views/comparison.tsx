@@ -184,7 +184,7 @@ function Whisker({ arm, most, color }: { arm: ArmMean; most: number; color: stri
 function Outcomes({ data, all }: { data: Compared; all: boolean }): JSX.Element {
   const rows = data.outcomes.filter((row) => all || row.main || row.outcome === data.primary);
   return (
-    <Section title="Outcomes by arm" csv={{ name: "effects", query: { comparison: data.id } }} note="Baseline: mean over seeds. Other arms: difference from the baseline, paired by seed, with its 95% CI; the clearest first. Marked where p < 0.05 after Holm’s correction." wide>
+    <Section title="Outcomes by arm" csv={{ name: "effects", query: { comparison: data.id } }} note="Baseline: mean over seeds. Other arms: difference from the baseline, paired by seed, with its 95% CI; the largest relative to its CI first. Marked where p < 0.05 after Holm’s correction." wide>
       <div className="toggles">
         <Toggle name="all" label={`all ${data.outcomes.length} outcomes`} value={all} usual={false} />
       </div>
@@ -270,8 +270,8 @@ function FactsOf({ id, arm }: { id: string; arm: ArmMean }): JSX.Element {
                 <thead>
                   <tr>
                     <th scope="col">fact</th>
-                    <th scope="col" className="num">here</th>
-                    <th scope="col" className="num">published</th>
+                    <th scope="col" className="num">measured here</th>
+                    <th scope="col" className="num">published range</th>
                     <th scope="col">unit</th>
                     <th scope="col">inside</th>
                   </tr>

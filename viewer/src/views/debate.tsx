@@ -111,7 +111,7 @@ function Trial({ facts, csv }: { facts: Facts; csv: Query }): JSX.Element {
   return (
     <>
       <div className="cards">
-        <Section title="Stance after each turn" csv={{ name: "turns", query: csv }} note="Solid: stance each debater reports. Points: stance the judge infers from each message.">
+        <Section title="Stance after each turn" csv={{ name: "turns", query: csv }} note="Lines: the stance that each debater reports. Points: the stance that the judge infers from each message.">
           <Chart name="debate-course" label="Stances of both sides after each turn" option={option} height={240} />
         </Section>
         <Section title="Starting conditions" csv={{ name: "sides", query: csv }}>
@@ -123,7 +123,7 @@ function Trial({ facts, csv }: { facts: Facts; csv: Query }): JSX.Element {
                   <span>uptake {plain(agent.uptake)}</span>
                   <span>anchoring {plain(agent.anchoring)}</span>
                   <span>
-                    started at <Stance value={agent.attained} />, wanted {signed(agent.wanted, 2)}
+                    initial stance <Stance value={agent.attained} /> (asked for: {signed(agent.wanted, 2)})
                   </span>
                 </p>
                 {agent.persona && <p className="quote">{agent.persona}</p>}
@@ -156,7 +156,7 @@ function TurnCard({ turn }: { turn: Turn }): JSX.Element {
           </span>
           {turn.judged !== null && (
             <span>
-              the judge reads <Stance value={turn.judged} />
+              stance that the judge infers: <Stance value={turn.judged} />
             </span>
           )}
         </p>

@@ -365,7 +365,7 @@ function Beside({ run, network, placed, codes, chosen, around, query, moved, uni
           </p>
           {moved && (
             <p className="note">
-              What it wrote or passed on moved others by {plain(moved[chosen], 3)} in all, in {unit}.
+              Its posts and shares contributed {plain(moved[chosen], 3)} to the beliefs of others in all, in {unit}, without signs.
             </p>
           )}
           <h3>{words(`follows ${count(around?.follows.length ?? 0)}`)}</h3>

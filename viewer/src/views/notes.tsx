@@ -125,7 +125,7 @@ export function Notes({ head, route, fresh }: ViewProperties): JSX.Element {
                   <Chart name="raters" label={`Number of raters by factor at ${now}`} option={sides.option} height={330} />
                   <p className={sides.small !== null && sides.small < known.few ? "warn" : "note"} data-testid="sides">
                     {sides.says}
-                    {sides.small !== null && sides.small < known.few && ` Below ${percent(known.few)}, raters have no camps to bridge, and statuses mean little.`}
+                    {sides.small !== null && sides.small < known.few && ` Below ${percent(known.few)}, there are no two sides to bridge, and statuses mean little.`}
                   </p>
                 </Section>
               </div>
@@ -323,10 +323,10 @@ function Reasons({ run, all, at, why, note, step, now, hours, last }: ReasonProp
           )}
           {rounds && (
             <div>
-              <h3>Rounds</h3>
+              <h3>Fits</h3>
               <ol className="list">
-                <li>First round, all raters: intercept {signed(rounds.first, 2)}; {STATUS[rounds.provisional]} for now.</li>
-                <li>Second round, raters who agree with such statuses often enough: intercept {signed(rounds.intercept, 2)}, factor {signed(rounds.factor, 2)}.</li>
+                <li>First fit, all raters: intercept {signed(rounds.first, 2)}; {STATUS[rounds.provisional]} for now.</li>
+                <li>Second fit, raters who agree with such statuses often enough: intercept {signed(rounds.intercept, 2)}, factor {signed(rounds.factor, 2)}.</li>
                 <li>Upper bound of the intercept: {signed(rounds.bound, 2)} (not helpful below {signed(rounds.not_helpful_bound, 2)}).</li>
               </ol>
             </div>
@@ -343,7 +343,7 @@ function Reasons({ run, all, at, why, note, step, now, hours, last }: ReasonProp
             </ul>
           </div>
         </div>
-        {rounds && <p className="note">Ratings by side, rounds and conditions are not recorded: the ratings up to this step were scored again. Statuses and the numbers in the picture are those of the record.</p>}
+        {rounds && <p className="note">Ratings by side, fits and conditions are not recorded: the ratings up to this step were scored again. Statuses and the numbers in the picture are those of the record.</p>}
       </div>
     </Section>
   );
@@ -400,10 +400,10 @@ function List({ run, all, at, only, latest, chosen, now, step, hours, query }: L
   const numbers = all.thresholds !== null;
   const [listed, setListed] = useState(LISTED);
   return (
-    <Section wide title={`All notes at ${now}`} {...(numbers ? {} : { csv: { name: "plane", query } })} note={`${count(rows.length)} notes. First shown after: from the post to the first showing of the note. Views before: share of all views of the post until then.`}>
+    <Section wide title={`All notes at ${now}`} {...(numbers ? {} : { csv: { name: "plane", query } })} note={`${count(rows.length)} notes. First shown after: from the post to the first showing of the note. Views before: share of all views of the post in the run that came until then.`}>
       <div className="toggles">
         <Choice label="Status" name="status" value={only} of={[["", "all"], ...EVERY.map((known): [string, string] => [known, STATUS[known]])]} />
-        <Choice label="Order" name="order" value={latest ? "late" : ""} of={[["", "by intercept"], ["late", "the latest first"]]} />
+        <Choice label="Order" name="order" value={latest ? "late" : ""} of={[["", "by intercept"], ["late", "longest wait first"]]} />
       </div>
       <div className="scroll tall">
         <table data-testid="note-list" className="notes-table">

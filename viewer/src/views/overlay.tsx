@@ -136,7 +136,7 @@ function courseOption(course: OneCourse, data: Courses, show: Show, hidden: stri
   const zero = { silent: true, symbol: "none", label: { show: false }, lineStyle: { color: colors.muted, width: 1, type: "solid" }, data: [{ yAxis: 0 }] };
   if (show === "difference" && series[0]) series[0] = { ...series[0], markLine: zero };
   // No axis of shares goes on beyond 1 where no band does.
-  const most = course.unit === "share" && show === "level" ? { max: ({ max }: { max: number }) => (max > 0.9 && max <= 1 ? 1 : null) } : {};
+  const most = (course.unit === "share" || course.unit === "probability") && show === "level" ? { max: ({ max }: { max: number }) => (max > 0.9 && max <= 1 ? 1 : null) } : {};
   const y = { scale: show === "level", ...most, axisLabel: { color: colors.muted, formatter: tick } };
   return {
     ...axes(colors, unit ? unitAxis(colors, unit, last, 1) : { min: 0, max: Math.max(last, 1) }, y),

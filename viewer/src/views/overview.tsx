@@ -55,7 +55,7 @@ function StanceCards({ head, beliefs, lines, proposition, step, query, bands, si
   const row = rowsOf(beliefs, proposition).find((entry) => beliefs.course.step[entry] === step);
   const moved = beliefs.change.find((entry) => entry.proposition === proposition);
   const now = `at ${moment(step, hours, last)}`;
-  const whole = `from the start to ${moment(last, hours, last)}`;
+  const whole = `from ${beliefs.since ? "the end of the warm-up" : "the start"} to ${moment(last, hours, last)}`;
   const pick = (series: string): void => {
     if (series.startsWith("agent-")) location.hash = link(run, "agent", Number(series.slice(6)), query);
   };
@@ -66,7 +66,7 @@ function StanceCards({ head, beliefs, lines, proposition, step, query, bands, si
         <Figure name="Mean stance" when={now} value={signed(row === undefined ? null : beliefs.course.mean[row])} />
         <Figure name="Standard deviation of stances" when={now} value={row === undefined ? "–" : (beliefs.course.sd[row] ?? 0).toFixed(3)} />
         <Figure name="Mean shift per person" when={whole} value={signed(moved?.shift)} />
-        <Figure name="Persons who changed sides" when={whole} value={percent(moved?.changed_side, 1)} />
+        <Figure name="People who changed sides" when={whole} value={percent(moved?.changed_side, 1)} />
         <Figure name="Final ÷ initial standard deviation" when={whole} value={percent(moved?.spread_kept)} />
       </div>
       <div className="cards">

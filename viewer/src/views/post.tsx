@@ -39,7 +39,7 @@ function Shown({ facts, run, unit, time }: ShownProperties): JSX.Element {
           <Seen facts={facts} time={time} />
           <SeenBy facts={facts} run={run} />
         </Section>
-        <Section title="Belief changes caused" csv={{ name: "moved", query }} note={`Sum of contributions to each agent's belief, in ${unit}. Each name opens the agent at the step with the largest contribution.`}>
+        <Section title="Contributions to beliefs" csv={{ name: "moved", query }} note={`What the belief rule counted for this post in each agent's belief, in ${unit}; not a causal effect. Each name opens the agent at the step with the largest contribution.`}>
           <Moved facts={facts} run={run} />
         </Section>
         <Section title="Verdicts and takedowns" csv={{ name: "verdicts", query }}>
@@ -155,7 +155,7 @@ function SeenBy({ facts, run }: { facts: PostFacts; run: string }): JSX.Element 
 }
 
 function Moved({ facts, run }: { facts: PostFacts; run: string }): JSX.Element {
-  if (!facts.moved.length) return <p className="muted">The trail records no belief change caused by this post.</p>;
+  if (!facts.moved.length) return <p className="muted">The trail has no contribution of this post to a belief.</p>;
   const digits = digitsFor(Math.max(...facts.moved.map((row) => Math.abs(row.amount))));
   return (
     <div className="scroll tall">
@@ -164,7 +164,7 @@ function Moved({ facts, run }: { facts: PostFacts; run: string }): JSX.Element {
           <tr>
             <th scope="col">agent</th>
             <th scope="col">proposition</th>
-            <th scope="col" className="num">moved by</th>
+            <th scope="col" className="num">sum</th>
             <th scope="col" className="num">contributions</th>
           </tr>
         </thead>
@@ -226,8 +226,8 @@ function Notes({ facts, run }: { facts: PostFacts; run: string }): JSX.Element {
             <a href={link(run, "agent", note.author)}>{note.who}</a>
             <span>step {note.step}</span>
             <span>{count(note.helpful)} helpful</span>
-            {note.somewhat > 0 && <span>{count(note.somewhat)} somewhat</span>}
-            <span>{count(note.not_helpful)} not</span>
+            {note.somewhat > 0 && <span>{count(note.somewhat)} somewhat helpful</span>}
+            <span>{count(note.not_helpful)} not helpful</span>
             {note.intercept !== null && <span>intercept {signed(note.intercept)}</span>}
             {note.factor !== null && <span>factor {signed(note.factor)}</span>}
             {note.shown ? (

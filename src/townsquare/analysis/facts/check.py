@@ -14,11 +14,12 @@ from townsquare.analysis.contract import CachedRun, Reads
 from townsquare.analysis.facts.contract import FEWEST_COUNTED, Reading
 from townsquare.analysis.facts.measures import OF_A_RUN, OF_NOTES
 from townsquare.analysis.facts.table import Fact, read_facts
+from townsquare.core.words import listed
 
 Readings = Mapping[str, Reading]
 """What one run shows, by measure."""
 MOST_NAMED = 12
-CLASSES = {"run": "runs", "sitting": "sittings", "rule": "rules"}
+CLASSES = {"run": "runs", "sitting": "sittings", "notes": "notes", "rule": "rules"}
 _EXPOSURES = {"exposures": "step agent post root slot verdict note first_seen"}
 
 
@@ -83,8 +84,10 @@ class FactReport:
 
     @property
     def answer(self) -> str:
-        """The answer in one sentence: how many facts of runs and sittings are inside their range, and which are not."""
-        return _inside([check for check in self.checks if check.scored and check.fact.scope != "rule"], "facts")
+        """The answer in one sentence: how many facts of runs, sittings and notes are inside, and which are not."""
+        checks = [check for check in self.checks if check.scored and check.fact.scope != "rule"]
+        scopes = {check.fact.scope for check in checks}
+        return _inside(checks, f"facts of {listed([word for scope, word in CLASSES.items() if scope in scopes])}")
 
     def __str__(self) -> str:
         return "\n".join(filter(None, (self.answer, self.left_out, self.of_rules, self.by_class)))

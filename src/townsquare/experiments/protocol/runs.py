@@ -17,7 +17,7 @@ from townsquare.core.errors import TownsquareError
 from townsquare.core.text_table import Table, table
 from townsquare.core.words import count, listed, number, percent, significant
 from townsquare.experiments.manifest import Experiment
-from townsquare.experiments.protocol.document import Block, Code, Study, quoted, summary
+from townsquare.experiments.protocol.document import Block, Code, Study, quoted
 from townsquare.experiments.protocol.settings_used import (
     SettingUsed,
     StudyFacts,
@@ -30,45 +30,50 @@ from townsquare.record.code_book import code_book
 from townsquare.record.run import Run
 from townsquare.settings.resolve import Settings, json_schema, resolve
 from townsquare.settings.schema import SECTIONS, follow
-from townsquare.simulation import actions, belief_step, memory
-from townsquare.simulation.arrivals import Arrivals
-from townsquare.simulation.events import messages
-from townsquare.simulation.evidence import claims, holdings
-from townsquare.simulation.feed import build as feed
 from townsquare.simulation.model_calls import asks, remembers
-from townsquare.simulation.moderation.checks import ChosenModerator
-from townsquare.simulation.policies.contract import ChosenPolicy
 from townsquare.simulation.scenario_copy import recorded_scenario
-from townsquare.simulation.stance_scoring import scored
-from townsquare.simulation.step import allowed_kinds, contributed, online
-from townsquare.simulation.world import World
+from townsquare.simulation.step import allowed_kinds
 
 ENTITIES = (
     "agents", "traits", "personas", "profiles", "treatments", "propositions", "beliefs", "veracities", "follows",
     "posts", "post_stances", "notes", "note_ratings", "claims", "holdings", "agent_memories",
 )  # fmt: skip
 """Tables that hold the state of entities; the others record what happened."""
-SCHEDULE: tuple[tuple[str, Callable[..., Any], str, str, str], ...] = (
-    ("arrive", Arrivals.arrive, "scenario, sources", "", ""),
-    ("send", messages.send, "events", "", "events"),
-    ("online", online, "persons", "", ""),
-    ("build", feed.build, "platform", "ranker", ""),
-    ("decide", ChosenPolicy.decide, "persons", "policy", ""),
-    ("exposures", actions.exposures, "persons", "", ""),
-    ("friction_of", actions.friction_of, "platform", "", ""),
-    ("resolve", actions.resolve, "persons", "", ""),
-    ("scored", scored, "platform", "stance", ""),
-    ("contributed", contributed, "contributors", "", "contributors"),
-    ("review", ChosenModerator.review, "moderators", "moderation", "moderated"),
-    ("make", claims.make, "persons", "extractor", "records"),
-    ("update", holdings.update, "persons", "", "records"),
-    ("advance", belief_step.advance, "persons", "beliefs", ""),
-    ("remember", memory.remember, "persons", "", "memory"),
-    ("reflections_due", memory.reflections_due, "persons", "", "memory"),
-    ("finish", World.finish, "platform", "", ""),
-)
-"""The stages of :func:`townsquare.simulation.step.step` in their order: name, function, who acts, the family of members
-that decides, and the condition under which a run has the stage."""
+SCHEDULE: tuple[tuple[str, str, str, str, str], ...] = (
+    ("arrive", "The posts that are due are published, and new agents join; newcomers get a first feed a step later.",
+     "scenario, sources", "", ""),
+    ("send", "Messages of events are sent for the first time.", "events", "", "events"),
+    ("online", "The persons who are online in this step are chosen and assigned to batches.",
+     "persons", "", ""),
+    ("build", "Each person online gets a feed: candidate posts are retrieved, ranked and cut to its length.",
+     "platform", "ranker", ""),
+    ("decide", "The policy chooses the actions of each person online, given its feed.", "persons", "policy", ""),
+    ("exposures", "Each examined row of a feed is recorded as an exposure, with the labels and counts shown.",
+     "persons", "", ""),
+    ("friction_of", "Prompts to reconsider, where settings or treatments add them, stop some actions.",
+     "platform", "", ""),
+    ("resolve", "Each action is accepted or refused; accepted actions add posts, notes, ratings and follows.",
+     "persons", "", ""),
+    ("scored", "New posts and comments get the stances that their authors declared or that a text scorer reads.",
+     "platform", "stance", ""),
+    ("contributed", "Contributors write notes, and then rate the notes in their queue.",
+     "contributors", "", "contributors"),
+    ("review", "Moderators give verdicts, show or withdraw notes, and take posts down.",
+     "moderators", "moderation", "moderated"),
+    ("make", "The arguments in new posts are extracted as claims; near-duplicates among all claims are marked.",
+     "persons", "extractor", "records"),
+    ("update", "Each person adopts, archives or restores argument records, given the claims it was shown.",
+     "persons", "", "records"),
+    ("advance", "The belief rule updates the beliefs of each person; the trail records every cause.",
+     "persons", "beliefs", ""),
+    ("remember", "Each person online remembers its interactions and updates the memories that it recalled.",
+     "persons", "", "memory"),
+    ("reflections_due", "Persons whose reflection is due sum up their memories.", "persons", "", "memory"),
+    ("finish", "Persons forget the oldest seen posts beyond `feed.seen_cap`, and the step ends.",
+     "platform", "", ""),
+)  # fmt: skip
+"""The stages of :func:`townsquare.simulation.step.step` in their order: name of the function, what happens, who acts,
+the family of members that decides, and the condition under which a run has the stage."""
 _STAGES: Mapping[str, str] = {
     "POPULATION": "traits, activity, taste, initial stances and confidence, treatments, membership in a mix",
     "GRAPH": "the initial follow graph, follows of sources",
@@ -249,7 +254,7 @@ class RunFacts(StudyFacts):
             "claims_met": count(met, "judgment") if met else "",
             "timed": _flag(time.step_minutes),
             "step_minutes": str(time.step_minutes or ""),
-            "days": f"{self.run.last_step * time.step_hours / 24:g}",
+            "days": f"{self.run.last_step * time.step_hours / 24:.3g}",
             "warm_up": f"{time.warm_up_hours:g}",
             "days_per_step": f"{self.config.memory.days_per_step:g}",
             "batches": "one batch" if activation.batches == 1 else f"{activation.batches} batches in turn",
@@ -294,8 +299,8 @@ class RunFacts(StudyFacts):
 
     def _schedule(self) -> Sequence[Block]:
         rows = [
-            (who, f"`{name}`", summary(function), self._deciding(family))
-            for name, function, who, family, when in SCHEDULE
+            (who, f"`{name}`", text, self._deciding(family))
+            for name, text, who, family, when in SCHEDULE
             if not when or self.values[when]
         ]
         heads = (str, "order", "who", "stage", "what it does", "decided by")

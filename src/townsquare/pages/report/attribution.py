@@ -8,6 +8,7 @@ import polars as pl
 
 from townsquare.analysis.beliefs import names
 from townsquare.analysis.causes.attribution import CAUSES, attributions
+from townsquare.analysis.clock import clock_of, over_whole_run
 from townsquare.analysis.contract import Reads, setting
 from townsquare.core.frames import collected
 from townsquare.core.text_table import Table, table
@@ -61,21 +62,24 @@ def attribution_section(run: Reads) -> Section:
     return Section(
         "attribution",
         TITLE,
-        says=[_sentence(row, by["veracity"]) for row in propositions.iter_rows(named=True)],
+        says=[
+            _sentence(row, by["veracity"], over_whole_run(clock_of(run)).lower())
+            for row in propositions.iter_rows(named=True)
+        ],
         notes=notes,
         figures=[figure for row in propositions.head(MOST_DRAWN).iter_rows(named=True) for figure in _figures(row, by)],
         tables=[_table(kind, by[kind]) for kind in by],
     )
 
 
-def _sentence(row: dict[str, object], groups: pl.DataFrame) -> str:
+def _sentence(row: dict[str, object], groups: pl.DataFrame, begins: str) -> str:
     of_proposition = groups.filter(pl.col("proposition") == row["proposition"])
     if not of_proposition.height:
         return f"“{printable(str(row['name']), 200)}”: no contributions."
     sums = dict(of_proposition.select("what", "per_person").rows())
     whole = sum(sums.values())
     parts = [f"{_word(what)} {significant(value, 2, signed=True)}" for what, value in sums.items()]
-    changed = f"the mean stance changed by {significant(whole, 2, signed=True)}"
+    changed = f"{begins}the mean stance changed by {significant(whole, 2, signed=True)}"
     return f"“{printable(str(row['name']), 200)}”: {changed}. Contributions: {'; '.join(parts)}."
 
 

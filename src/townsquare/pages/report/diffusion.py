@@ -8,7 +8,7 @@ import numpy as np
 import polars as pl
 
 from townsquare.analysis.causes.contributions import agent_names
-from townsquare.analysis.clock import Clock, clock_of
+from townsquare.analysis.clock import Clock, clock_of, over_whole_run
 from townsquare.analysis.contract import Reads
 from townsquare.analysis.diffusion import cascade_growth, diffusion_by_veracity
 from townsquare.analysis.influence import influence
@@ -32,6 +32,7 @@ _NOTE = (
     f"Bands are 95% CIs, drawn for ages that at least {LEAST_POSTS} posts reached. At later ages, lines are means of "
     "fewer posts. The tables include all ages."
 )
+_AFTER = "Figures and table by age: posts injected after the warm-up. Table of cascades: all posts of the run."
 _MEASURES = {"half_reach": "time to half of reach"}
 _GROWTH = {"reach": "people reached", "shares": "shares", "depth": "reshares from the original post"}
 
@@ -58,8 +59,8 @@ def diffusion_section(run: Reads) -> Section:
     return Section(
         "diffusion",
         DIFFUSION,
-        says=[_sentence(sums)],
-        notes=[_NOTE],
+        says=[_sentence(sums, clock_of(run))],
+        notes=[f"{_NOTE} {_AFTER}" if clock_of(run).warm_up else _NOTE],
         figures=figures,
         tables=[
             table("Cascades by veracity", sums, (str, "measure", "veracity", "unit"), *_MEANS, (significant, "median")),
@@ -80,10 +81,10 @@ def _draw_growth(axes: Chart, growth: pl.DataFrame, unit: str, clock: Clock) -> 
     from_zero(axes, [*growth["value"], *sure["high"]])
 
 
-def _sentence(sums: pl.DataFrame) -> str:
+def _sentence(sums: pl.DataFrame, clock: Clock) -> str:
     means = {(row["measure"], row["veracity"]): row for row in sums.iter_rows(named=True)}
     parts = {
-        "reach": "On average, true posts reached {} people and false posts {}.",
+        "reach": f"{over_whole_run(clock)}on average, true posts reached {{}} people and false posts {{}}.",
         "shares": "True posts were shared {} times, false posts {}.",
         "structural virality": "Structural virality (mean distance between any two sharers) was {} vs. {}.",
     }
@@ -92,7 +93,11 @@ def _sentence(sums: pl.DataFrame) -> str:
         pair = [means.get((measure, word), {}).get("value") for word in ("true", "false")]
         if all(isinstance(value, float) and value == value for value in pair):
             sentences.append(words.format(*(significant(value, 3) for value in pair)))
-    return " ".join(sentences) or "Only true or only false posts were injected, so they cannot be compared."
+    return _capital(" ".join(sentences)) or "Only true or only false posts were injected, so they cannot be compared."
+
+
+def _capital(text: str) -> str:
+    return text[:1].upper() + text[1:]
 
 
 def influence_section(run: Reads) -> Section:

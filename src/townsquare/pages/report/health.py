@@ -191,8 +191,8 @@ def _activity(steps: pl.DataFrame) -> str:
     if not accepted:
         return "Nobody acted: everyone online was a lurker in every step."
     silent, each = percent(1 - acting / online), small(accepted / online)
-    share = f"On average, {silent} of the people online took no action in a step"
-    return f"{share}; there were {each} accepted actions per person online and step."
+    share = f"In {silent} of all turns (a person online in a step), the person took no action"
+    return f"{share}; there were {each} accepted actions per turn."
 
 
 def _movement(moves: pl.DataFrame) -> str:

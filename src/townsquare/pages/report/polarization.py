@@ -8,7 +8,7 @@ from townsquare.analysis.belief_groups import belief_change_by, exposure_groups
 from townsquare.analysis.belief_paths import crossing_counts, distance_to_start, persistence
 from townsquare.analysis.belief_spread import polarization_course
 from townsquare.analysis.beliefs import names, statements
-from townsquare.analysis.clock import Clock, clock_of
+from townsquare.analysis.clock import Clock, clock_of, over_whole_run
 from townsquare.analysis.contract import Reads
 from townsquare.analysis.groups import stance_groups
 from townsquare.core.text_table import Table, table
@@ -51,7 +51,7 @@ def polarization_section(run: Reads) -> Section:
     return Section(
         "polarization",
         TITLE,
-        says=[_sentence(row, away) for row in crossed.iter_rows(named=True)],
+        says=[_sentence(row, away, clock_of(run)) for row in crossed.iter_rows(named=True)],
         notes=[_NOTE],
         figures=[
             figure for row in shown.iter_rows(named=True) for figure in _figures(row, courses, away, clock_of(run))
@@ -65,7 +65,7 @@ def _groupings(run: Reads) -> dict[str, str]:
     return _EXPOSURES | {f"stance:{name}": f"initial stance: {text}" for name, text in statements(run).items()}
 
 
-def _sentence(row: dict[str, object], away: pl.DataFrame) -> str:
+def _sentence(row: dict[str, object], away: pl.DataFrame, clock: Clock) -> str:
     of_proposition = away.filter(pl.col("proposition") == row["proposition"])
     statement = f"“{printable(str(row['name']), 200)}”"
     if not of_proposition.height:
@@ -74,7 +74,8 @@ def _sentence(row: dict[str, object], away: pl.DataFrame) -> str:
     many = int(str(row["crossed"]))
     ends = f"{row['to_for']} from against to for, {row['to_against']} from for to against, {row['returned']} back again"
     changed = f"{count(many, 'person', 'people')} changed sides" + (f" ({ends})." if many else ".")
-    return f"{statement}: on average, final stances differed from initial stances by {distance}; {changed}"
+    whole = over_whole_run(clock).lower()
+    return f"{statement}: {whole}on average, final stances differed from initial stances by {distance}; {changed}"
 
 
 def _figures(row: dict[str, object], courses: pl.DataFrame, away: pl.DataFrame, clock: Clock) -> list[Figure]:
@@ -110,5 +111,7 @@ def _tables(courses: pl.DataFrame, crossed: pl.DataFrame, left: pl.DataFrame, by
             "Belief change by initial stance and by exposure", by, (short, "proposition=name", "grouping", "group"),
             (number, "people=agents"), (signed, "mean shift=shift"),
             (significant, "mean absolute shift=absolute_shift"), (signed, "change in accuracy=accuracy_shift"),
+            note="Shifts and changes compare the first stance of each person after a warm-up, if there is one, with "
+            "the final stance. Groups count the exposures of the whole run.",
         ),
     ]  # fmt: skip

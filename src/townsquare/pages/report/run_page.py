@@ -17,7 +17,7 @@ from townsquare.analysis.outcomes import describe, outcomes
 from townsquare.core import registry
 from townsquare.core.enums import AgentKind
 from townsquare.core.text_table import Table, table
-from townsquare.core.words import number, percent, printable
+from townsquare.core.words import number, percent, printable, significant
 from townsquare.experiments.run_answer import answer_run
 from townsquare.pages.report.page import Page
 from townsquare.pages.report.section import FAMILY, section
@@ -93,12 +93,9 @@ def _interventions(run: Reads) -> list[tuple[str, str]]:
 def outcome_table(values: Mapping[str, float], by_name: Mapping[str, str]) -> Table:
     """Return all outcomes of a run, with which values are better and what a higher value means."""
     rows = [
-        (what.title, number(value, _DIGITS.get(what.unit, 3)), what.unit, what.direction, what.higher)
+        (what.title, significant(value), what.unit, what.direction, what.higher)
         for name, value in values.items()
         for what in [describe(name, by_name)]
     ]
     columns = (partial(printable, longest=110), "outcome", "value", "unit", "direction", "higher means")
     return table("Outcomes", rows, columns, words=("outcome", "unit", "direction", "higher means"))
-
-
-_DIGITS = {"posts": 0, "exposures": 0, "0 or 1": 0, "agents": 1, "steps": 1, "actions per post": 1}

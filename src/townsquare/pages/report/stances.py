@@ -10,11 +10,11 @@ import numpy as np
 import polars as pl
 
 from townsquare.analysis.beliefs import belief_change, belief_course, names, stance_bins, stance_lines, true_sides
-from townsquare.analysis.clock import Clock, clock_of
+from townsquare.analysis.clock import Clock, clock_of, over_whole_run
 from townsquare.analysis.contract import Reads
 from townsquare.analysis.polarization import BINS
 from townsquare.core.text_table import Table, table, turned
-from townsquare.core.words import count, number, percent, printable, short, signed_three, three
+from townsquare.core.words import count, number, percent, printable, short, signed_three, significant, three
 from townsquare.pages.report.axes import NICE, amounts, band, from_zero, over_steps, reference
 from townsquare.pages.report.chart import Chart
 from townsquare.pages.report.section import Section, with_statements
@@ -27,8 +27,8 @@ _HOW_TO_READ = (
     "extremes. Thin lines are individual people, spread evenly over initial stances."
 )
 _SAME_PEOPLE = (
-    "Shifts, SD ratio, changes of side and of accuracy compare the first and final stance of each person; other rows "
-    "describe everybody present."
+    "Shifts, SD ratio, changes of side and of accuracy compare the first stance of each person{} with the final one; "
+    "other rows describe everybody present at the start and at the end of the run."
 )
 MOST_DRAWN = 4
 """Propositions with panels; the tables include all."""
@@ -41,7 +41,7 @@ def stance_section(run: Reads) -> Section:
         why = "The scenario has no proposition" if not names(run).height else "No beliefs were recorded"
         return Section("stances", TITLE, [f"{why}, so no stances can be shown."])
     change, lines = with_statements(run, belief_change(run)), stance_lines(run)
-    drawn = change.head(MOST_DRAWN)
+    drawn, clock = change.head(MOST_DRAWN), clock_of(run)
     sides = dict(true_sides(run).select("proposition", "side").rows())
     notes = [_HOW_TO_READ]
     if change.height > MOST_DRAWN:
@@ -49,10 +49,10 @@ def stance_section(run: Reads) -> Section:
     return Section(
         "stances",
         TITLE,
-        says=[_sentence(row, course, sides[row["proposition"]]) for row in change.iter_rows(named=True)],
+        says=[_sentence(row, course, sides[row["proposition"]], clock) for row in change.iter_rows(named=True)],
         notes=notes,
-        figures=[p for row in drawn.iter_rows(named=True) for p in _figures(row, bins, course, lines, clock_of(run))],
-        tables=[made for row in change.iter_rows(named=True) for made in _tables(row, course)],
+        figures=[p for row in drawn.iter_rows(named=True) for p in _figures(row, bins, course, lines, clock)],
+        tables=[made for row in change.iter_rows(named=True) for made in _tables(row, course, clock)],
     )
 
 
@@ -106,19 +106,21 @@ def _draw_bands(axes: Chart, course: pl.DataFrame, lines: pl.DataFrame, clock: C
     axes.set(ylim=(-1.03, 1.03))
 
 
-def _sentence(row: dict[str, Any], course: pl.DataFrame, side: float) -> str:
+def _sentence(row: dict[str, Any], course: pl.DataFrame, side: float, clock: Clock) -> str:
     of_proposition = course.filter(pl.col("proposition") == row["proposition"])
     start, end = of_proposition.row(0, named=True), of_proposition.row(-1, named=True)
     statement = f"“{printable(row['name'], 200)}”"
     first, final = signed_three(row["mean_start"]), signed_three(row["mean_end"])
     if row["agents"] == 1:
         return f"{statement}: the stance of the only person changed from {first} to {final}."
-    people, shift = count(row["agents"], "person", "people"), three(row["absolute_shift"])
-    changed = f"the mean stance changed from {first} (each person's first stance) to {final}"
+    whole = over_whole_run(clock)
+    people, shift = count(row["agents"], "person", "people"), significant(row["absolute_shift"], 2)
+    changed = f"the mean stance changed from {first} (each person's first stance{_after(clock)}) to {final}"
     sentences = [f"{statement}: over {people}, {changed}, with a mean absolute shift of {shift}."]
     if not math.isnan(row["spread_kept"]):
-        sentences.append(f"The standard deviation is {percent(row['spread_kept'])} of its initial value.")
-    sentences.append(f"Polarization changed from {three(start['polarization'])} to {three(end['polarization'])}.")
+        sentences.append(f"The standard deviation is {percent(row['spread_kept'])} of that of first stances.")
+    polarization = (three(ends["polarization"]) for ends in (start, end))
+    sentences.append("{}olarization changed from {} to {}.".format(f"{whole}p" if whole else "P", *polarization))
     return " ".join([*sentences, _accuracy(row, side)])
 
 
@@ -127,25 +129,34 @@ def _accuracy(row: dict[str, Any], side: float) -> str:
     if math.isnan(change):
         return "The true posts take no side on the statement, so accuracy is undefined."
     support = "support" if side > 0 else "contradict"
-    sentence = f"The true posts {support} the statement; mean accuracy relative to the true posts"
+    sentence = f"On balance, the true posts {support} the statement; mean accuracy relative to the true posts"
     if round(change, 3) == 0:
         return f"{sentence} stayed at {final}."
     return f"{sentence} {'rose' if change > 0 else 'fell'} by {three(abs(change))} to {final}."
 
 
-def _tables(row: dict[str, Any], course: pl.DataFrame) -> list[Table]:
+def _after(clock: Clock) -> str:
+    return " after the warm-up" if clock.warm_up else ""
+
+
+def _tables(row: dict[str, Any], course: pl.DataFrame, clock: Clock) -> list[Table]:
     of_proposition = course.filter(pl.col("proposition") == row["proposition"]).sort("step")
     name = short(row["name"])
     columns = ((number, "step"), (signed_three, "mean"), (three, "sd"), (percent, "for=share_for"), (three, "accuracy"))
-    return [_ends_table(name, row, of_proposition), table(f"{name}: by step", of_proposition, *columns)]
+    return [_ends_table(name, row, of_proposition, clock), table(f"{name}: by step", of_proposition, *columns)]
 
 
-def _ends_table(name: str, row: dict[str, Any], course: pl.DataFrame) -> Table:
+def _ends_table(name: str, row: dict[str, Any], course: pl.DataFrame, clock: Clock) -> Table:
     """Return initial and final values over everybody present, then changes over the same persons."""
     ends = [course.row(0, named=True), course.row(-1, named=True)]
     caption, head = f"{name}: initial and final", ["", "initial", "final"]
     both, each = turned(caption, head, ends, *_ENDS), turned(caption, ["", ""], [row], *_CHANGES)
-    return Table(caption, head, [*both.rows, *([title, "", value] for title, value in each.rows)], note=_SAME_PEOPLE)
+    return Table(
+        caption,
+        head,
+        [*both.rows, *([title, "", value] for title, value in each.rows)],
+        note=_SAME_PEOPLE.format(_after(clock)),
+    )
 
 
 _ENDS = (
@@ -154,7 +165,7 @@ _ENDS = (
     (three, "polarization", "bimodality", "accuracy", "confidence"),
 )  # fmt: skip
 _CHANGES = (
-    (signed_three, "mean shift=shift"), (three, "mean absolute shift=absolute_shift"),
+    (partial(significant, signed=True), "mean shift=shift"), (significant, "mean absolute shift=absolute_shift"),
     (percent, "final SD ÷ initial SD=spread_kept", "changed side=changed_side"),
     (signed_three, "change in accuracy=accuracy_shift"),
 )  # fmt: skip

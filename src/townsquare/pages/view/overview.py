@@ -11,6 +11,7 @@ import polars as pl
 
 from townsquare.analysis.beliefs import distributions, moves_by, stance_bins, stance_lines, starts_and_ends
 from townsquare.analysis.causes.contributions import unit_of
+from townsquare.analysis.clock import clock_of
 from townsquare.analysis.contract import setting
 from townsquare.analysis.engagement import engagement
 from townsquare.analysis.health import participation, refusals
@@ -43,13 +44,14 @@ def head(of: Snapshot) -> dict[str, Any]:
 
 
 def beliefs(of: Snapshot) -> dict[str, Any]:
-    """Return bands, histograms and the change of each proposition; it reads no posts, so that it is there first."""
+    """Return bands, histograms, and changes since a step; it reads no posts, so that it is there first."""
     moves = moves_by(starts_and_ends(of.cached), "proposition").sort("proposition")
     return {
         "bins_per_step": BINS,
         "course": columns(distributions(of.cached).select(_COURSE).sort("proposition", "step"), digits=6),
         "bins": columns(stance_bins(of.cached)),
         "change": moves.select("proposition", *_MOVES).to_dicts(),
+        "since": clock_of(of.cached).warm_up,
     }
 
 
