@@ -109,19 +109,22 @@ def _show(statement: str, by: str, part: pl.DataFrame, moved: pl.DataFrame, *, e
     ]
     rest = part.tail(part.height - listed.height)
     if rest.height:
-        rows.append(("", f"{rest.height} more", None, rest["per_person"].sum(), float(rest["gross"].sum()) / total))
+        rows.append(
+            ("", f"{rest.height} more groups", None, rest["per_person"].sum(), float(rest["gross"].sum()) / total)
+        )
     rows.append(("", "sum", None, part["per_person"].sum(), 1.0))
     mean = float(sum(moved["change"].to_list()) / max(1, moved.height))
     rows.append(("", "recorded change", None, mean, None))
+    mean_change = "change" if moved.height == 1 else "mean change"
     many = f"mean over {moved.height} people" if moved.height != 1 else "one person"
     show(
         f"Contributions to the change in stance on “{statement}” ({many})", rows, (str, by, ""),
-        (known(number), "contributions"), (exact, "mean change"), (known("{:.1%}".format), "share of all movement"),
+        (known(number), "contributions"), (exact, mean_change), (known("{:.1%}".format), "share of all movement"),
     )  # fmt: skip
 
 
 def _key(row: dict[str, Any]) -> str:
-    return "" if row["key"] < 0 else str(row["key"])
+    return "" if row["key"] < 0 or row["what"] == f"step {row['key']}" else str(row["key"])
 
 
 def _what(row: dict[str, Any]) -> str:

@@ -166,6 +166,11 @@ def _show_tables(results: DebateResults) -> None:
             print(results.arms[0].statement)
             show_table(replace(measure_table(results, results.arms[0]), caption=""))
             print("Reported: the debaters' own stances. Judged: stances that a judge infers from their last messages.")
+            if results.arms[0].is_pair:
+                print(
+                    "Gap: distance of the two stances. Center shift: mean shift of a debater toward the other's side."
+                )
+                print("Crossing: share of trials in which the debaters end with their order of stances reversed.")
             print("95% CIs: Student's t over trials.")
         return
     crossed = cross_table(results, "gap_reduction") or cross_table(results, "final")

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any
+
+from cyclopts import Parameter
 
 from townsquare.cli import options
 from townsquare.cli.console import complain, number, picked, safe, show, show_json
@@ -12,8 +14,10 @@ if TYPE_CHECKING:
     from townsquare.experiments.manifest import ArmRun
     from townsquare.record.run import Run
 
+RunOrComparison = Annotated[Path, Parameter(name="RUN", help="The folder of a run or a comparison.")]
 
-def inspect(folder: options.Folder, /, *, verify: bool = False, as_json: options.AsJson = False) -> int:
+
+def inspect(folder: RunOrComparison, /, *, verify: bool = False, as_json: options.AsJson = False) -> int:
     """Show the state, row counts, health and content hash of a run or a comparison.
 
     Parameters

@@ -30,7 +30,7 @@ def score(
     path
         A file of ratings (rater, note, helpfulness), or a folder with ratings.csv and, optionally, notes.csv.
     check
-        Compare with the results recorded in notes.csv, for each folder in this folder.
+        Compare with the results recorded in notes.csv: in this folder, or in each folder below it.
     out
         Folder for notes.csv and raters.csv.
     """
@@ -58,16 +58,16 @@ def score(
 
 
 def attack(*runs: Path, out: Path | None = None, figure: Path | None = None, as_json: options.AsJson = False) -> int:
-    """Count the coordinated raters that flip shown notes, by either note scorer.
+    """Compute the share of shown notes that coordinated raters flip (no longer shown), by number of raters and scorer.
 
     Parameters
     ----------
     runs
         Folders of runs with rated notes, one for each seed.
     out
-        CSV file with every note and size of the ring.
+        CSV file with a row for every note and number of coordinated raters.
     figure
-        SVG file with the share of notes that are flipped.
+        SVG file with the share of shown notes that are no longer shown.
     """
     import polars as pl
 
@@ -86,9 +86,13 @@ def attack(*runs: Path, out: Path | None = None, figure: Path | None = None, as_
     ).to_dicts()
     if as_json:
         return show_json(rows)
-    columns = ((str, "scorer", "notes"), (digits(3), "share of raters=share"), (str, "raters=ring"))
-    show("Shown notes that a ring of coordinated raters flips", rows, *columns, (digits(2), "share flipped=flipped"))
-    print("A simulated ring against simulated raters: for the defense of such systems, not evidence about real notes.")
+    columns = ((str, "scorer", "notes"), (digits(3), "share of all raters=share"), (str, "coordinated raters=ring"))
+    if not rows:
+        print("No note to attack: neither scorer shows a note from the ratings of these runs.")
+        return 0
+    title = "Shown notes that coordinated raters, who rate them not helpful, flip: they are no longer shown"
+    show(title, rows, *columns, (digits(2), "share of notes flipped=flipped"))
+    print("Simulated attacks on simulated raters: for the defense of such systems, not evidence about real notes.")
     return 0
 
 
@@ -105,7 +109,7 @@ def _show_scores(scored: ScoredNotes) -> None:
     side = scored.results.smaller_side
     print(f"{side:.0%} of raters are on the smaller side of the factor.")
     if side < FEW_ON_ONE_SIDE:
-        print("Caution: raters hardly disagree by camp, so that the statuses mean little.")
+        print("Caution: raters hardly disagree by side, so that the statuses mean little.")
     of_note = {**words, "NMR": "needs more ratings"}
     top = scored.notes.sort("intercept", descending=True, nulls_last=True).head(LISTED)
     top = top.with_columns(pl.col("status").replace(of_note))
@@ -120,8 +124,15 @@ def _show_checks(rows: list[dict[str, Any]], *, as_json: bool) -> int:
         "Scores compared with the recorded ones", rows, (str, "folder"), (digits(6), "correlation"),
         (digits(2), "largest difference=difference"), (digits(6), "first correlation=first_correlation"),
         (digits(2), "first difference=first_difference"), (digits(3), "first status=first_status"),
-        (digits(3), "thresholds", "farther than 0.01=thresholds_clear", "status", "smaller side=smaller_side"),
+        (digits(3), "thresholds=thresholds", "farther than 0.01=thresholds_clear", "status"),
+        (digits(3), "smaller side=smaller_side"),
     )  # fmt: skip
-    print("First status, thresholds, farther than 0.01 and status are shares of notes with the recorded status.")
-    print("The column status leaves out notes that were decided by rules that Townsquare does not have.")
+    print(
+        "Correlation, difference: of intercepts of notes computed here with the recorded ones; last fit, or first fit."
+    )
+    print(
+        "Status: share of notes with the recorded status; by thresholds: of intercept and factor alone; farther than 0.01:"
+    )
+    print("of notes farther than that from a threshold; status: without notes decided by rules that Townsquare lacks.")
+    print("Smaller side: share of raters on the side of the factor with fewer raters.")
     return 0

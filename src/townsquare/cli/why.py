@@ -101,6 +101,7 @@ def _show_claim(run: Run, agent: str, claim: int, *, as_json: bool) -> int:
     beliefs = {belief.claim: belief for belief in claims_of(run, number)}
     if claim not in beliefs:
         met = ", ".join(map(str, list(beliefs)[:LARGEST]))
+        met += f" and {len(beliefs) - LARGEST} more" if len(beliefs) > LARGEST else ""
         raise SettingError("--claim", got=str(claim), allowed=met or _no_claims(run))
     belief = beliefs[claim]
     if as_json:

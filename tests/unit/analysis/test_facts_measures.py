@@ -283,15 +283,19 @@ def test_further_readings_agree_with_plain_python(seed: int) -> None:
     rows = [row for row in record(seed)["exposures"] if row["step"] > WARM and row["root"] in false]
     followed = [row["agent"] for row in rows if row["slot"] == Slot.FOLLOWED and row["post"] == row["root"]]
     also = readings["exposure_concentration"].also
-    assert also["share of the top 1% of people"] == pytest.approx(top(per_person([row["agent"] for row in rows]), 0.01))
-    assert also["directly from followed sources"] == pytest.approx(smallest(per_person(followed)))
+    assert also["share of these exposures that the top 1% of people have"] == pytest.approx(
+        top(per_person([row["agent"] for row in rows]), 0.01)
+    )
+    assert also["the same, of exposures directly from followed sources"] == pytest.approx(
+        smallest(per_person(followed))
+    )
     links = {(a, b) for a, b in standing(seed) if b < PEOPLE}
     friends = readings["cross_cutting_friends"].also
-    assert friends["stance of the other sign, of any size"] == pytest.approx(
+    assert friends["the same, with any stance of the other sign"] == pytest.approx(
         fmean(across(links, end, 0) for _, end in moves(seed))
     )
     among = fmean(across(links, end, every=False) for _, end in moves(seed))
-    assert friends["share of the followed people with a side"] == pytest.approx(among)
+    assert friends["the same, among followed people with a side"] == pytest.approx(among)
     followers = Counter(b for _, b in standing(seed))
     known = [one for one in large if one["kind"] == INJECTED and one["veracity"] != Veracity.UNKNOWN]
     matched = coefficient_of_false(
@@ -346,7 +350,7 @@ def test_answers_have_the_stated_noise_and_repeat_themselves() -> None:
 def test_facts_of_panels_are_of_answers_and_also_say_what_stances_do() -> None:
     plain = readings_of(run_of(0), OF_A_RUN)["retest"].value
     asked = readings_of(run_of(0, beliefs={"rule": "exposure-bounded"}), OF_A_RUN)["retest"]
-    assert asked.also == {"of stances, not answers": pytest.approx(plain)}
+    assert asked.also == {"the same, of stances instead of answers": pytest.approx(plain)}
     assert asked.value != pytest.approx(plain)
 
 

@@ -356,7 +356,10 @@ def claim_attribution(run: Reads, claim: int) -> ClaimAttribution:
     if holds_claims(run):
         met = run.lazy("veracities").select("claim").unique().pipe(collected)["claim"].sort().to_list()
     if claim not in met:
-        known = ", ".join(map(str, met[:10])) or "none: the belief rule of this run holds no belief in claims"
+        known = (
+            ", ".join(map(str, met[:10])) + (f" and {len(met) - 10} more" if len(met) > 10 else "")
+            or "none: the belief rule of this run holds no belief in claims"
+        )
         raise SettingError("claim", got=str(claim), allowed=known)
     last = belief_parts(run, claim=claim).unique("agent", keep="last", maintain_order=True)
     rows = [(name, meaning, last[name].mean(), last[name].abs().mean()) for name, meaning in PARTS.items()]

@@ -82,13 +82,13 @@ def exposure_concentration(run: Reads) -> Reading:
     if seen.sum() < FEWEST:
         return few(int(seen.sum()), FEWEST, "exposures to false posts")
     also = {
-        "share of the top 1% of people": top_share(seen, 0.01),
-        "people without an exposure": float((seen == 0).mean()),
+        "share of these exposures that the top 1% of people have": top_share(seen, 0.01),
+        "proportion of people without such an exposure": float((seen == 0).mean()),
     }
     followed = _per_person(run, counted.select("agent", n="direct"))
     if followed.sum() >= FEWEST:
-        also["directly from followed sources"] = smallest_share(followed)
-        also["share of the top 1%, directly from followed sources"] = top_share(followed, 0.01)
+        also["the same, of exposures directly from followed sources"] = smallest_share(followed)
+        also["share of the top 1%, of exposures directly from followed sources"] = top_share(followed, 0.01)
     return Reading(smallest_share(seen), also)
 
 
@@ -100,7 +100,7 @@ def false_share_of_diet(run: Reads) -> Reading:
     everything, news, false = (int(counts.filter(rows)["exposures"].sum()) for rows in of)
     if news < FEWEST:
         return few(news, FEWEST, "exposures to injected posts")
-    return Reading(false / news, {"of all exposures": false / everything})
+    return Reading(false / news, {"proportion of all exposures": false / everything})
 
 
 def activity_concentration(run: Reads) -> Reading:
@@ -109,7 +109,9 @@ def activity_concentration(run: Reads) -> Reading:
     acts = _per_person(run, made.group_by(agent=pl.col("author")).agg(n=pl.len()))
     if acts.sum() < FEWEST or acts.size < FEWEST_PEOPLE:
         return few(int(acts.sum()), FEWEST, f"posts, comments and shares by {acts.size:,} people")
-    return Reading(top_share(acts, 0.1), {"people without a post, comment or share": float((acts == 0).mean())})
+    return Reading(
+        top_share(acts, 0.1), {"proportion of people without a post, comment or share": float((acts == 0).mean())}
+    )
 
 
 def reciprocity(run: Reads) -> Reading:
@@ -131,8 +133,8 @@ def cross_cutting_friends(run: Reads) -> Reading:
 
     of_side, of_sign, of_sides = mean(SIDE), mean(0.0), mean(SIDE, every=False)
     also = {
-        "stance of the other sign, of any size": of_sign.value,
-        "share of the followed people with a side": of_sides.value,
+        "the same, with any stance of the other sign": of_sign.value,
+        "the same, among followed people with a side": of_sides.value,
     }
     return replace(of_side, also={name: value for name, value in also.items() if math.isfinite(value)})
 
@@ -187,7 +189,7 @@ def _over_propositions(run: Reads, statistic: Callable[[pl.DataFrame], float], *
     )  # fmt: skip
     if not of_answers:
         return missing("too few people, or no differences between them")
-    also = {"of stances, not answers": float(np.mean(of_stances))} if asked and of_stances else {}
+    also = {"the same, of stances instead of answers": float(np.mean(of_stances))} if asked and of_stances else {}
     return Reading(float(np.mean(of_answers)), also)
 
 

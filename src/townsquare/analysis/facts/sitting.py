@@ -52,7 +52,11 @@ def readings_of_sittings(sittings: Sequence[Sitting]) -> dict[str, Reading]:
         if shares < FEWEST
         else Reading(
             _mean(sittings, lambda sitting: top_share(sitting.false.sum(axis=1).astype(np.float64), 0.1)),
-            {"people who share none": _mean(sittings, lambda sitting: float((sitting.false.sum(axis=1) == 0).mean()))},
+            {
+                "proportion of people who share no false post": _mean(
+                    sittings, lambda sitting: float((sitting.false.sum(axis=1) == 0).mean())
+                )
+            },
         ),
         "sharing_is_a_trait": Reading(float(np.mean(halves)))
         if all(map(math.isfinite, halves))
@@ -70,7 +74,10 @@ def _ratio(false: Bool, true: Bool) -> Reading:
     fewest = int(min(false.sum(), true.sum()))
     if fewest < FEWEST:
         return few(fewest, FEWEST, "shares of false or of true posts")
-    also = {"rate of true posts": float(true.mean()), "rate of false posts": float(false.mean())}
+    also = {
+        "shares of true posts per showing": float(true.mean()),
+        "shares of false posts per showing": float(false.mean()),
+    }
     return Reading(float(false.mean() / true.mean()), also)
 
 

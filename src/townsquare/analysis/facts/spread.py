@@ -134,7 +134,9 @@ def conversation_size_gini(run: Reads) -> Reading:
         return few(sizes.size, FEWEST, _CONVERSATIONS)
     small = sizes[sizes < 4 * LARGE]
     also = (
-        {f"conversations of {LARGE} to {4 * LARGE - 1} posts": statistics.gini(small)} if small.size >= FEWEST else {}
+        {f"the same, of conversations of {LARGE} to {4 * LARGE - 1} posts": statistics.gini(small)}
+        if small.size >= FEWEST
+        else {}
     )
     return Reading(statistics.gini(sizes), also)
 

@@ -162,9 +162,12 @@ def _against_plan(bundle: Bundle, later: Sequence[Entry]) -> list[Finding]:
         return [Finding(NOTE, "plan", many)] if plan else []
     made = {entry.settings_digest: entry for entry in later if entry.state == "finished"}
     missing = [_name(entry) for digest, entry in plan.items() if digest not in made]
-    extra = [_name(entry) for digest, entry in made.items() if digest not in plan]
+    there = {entry.settings_digest for entry in bundle.entries}
+    extra = [_name(entry) for digest, entry in made.items() if digest not in there]
     findings = [Finding(FAILED, "plan", f"planned but not executed: {_listed(missing)}")] if missing else []
     findings += [Finding(NOTE, "plan", f"executed but not planned: {_listed(extra)}")] if extra else []
+    if not plan:
+        return findings or [Finding(NOTE, "plan", "no run was planned: the bundle is a record of executed runs")]
     return findings or [Finding(OK, "plan", f"all {len(plan)} planned runs were executed, and no others")]
 
 

@@ -124,7 +124,7 @@ def settings_table(caption: str, used: Sequence[SettingUsed]) -> Table:
             entry.unit,
             entry.allowed,
             entry.basis,
-            entry.meaning.replace("|", "/"),
+            entry.meaning,
         )
         for entry in used
     ]
