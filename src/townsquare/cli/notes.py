@@ -12,6 +12,11 @@ if TYPE_CHECKING:
     from townsquare.experiments.note_ratings import ScoredNotes
 
 LISTED = 10
+LEGEND = """\
+Correlation, difference: of intercepts computed here with those recorded, after the last fit; first: after the first.
+First status, thresholds, status: shares of notes with the recorded status: after the first fit, by thresholds of
+intercept and factor alone (farther than 0.01: of notes that far from any), and at the end, without notes that were
+decided by rules that Townsquare does not have. Smaller side: share of raters on the side of the factor with fewer."""
 
 
 def score(
@@ -124,15 +129,8 @@ def _show_checks(rows: list[dict[str, Any]], *, as_json: bool) -> int:
         "Scores compared with the recorded ones", rows, (str, "folder"), (digits(6), "correlation"),
         (digits(2), "largest difference=difference"), (digits(6), "first correlation=first_correlation"),
         (digits(2), "first difference=first_difference"), (digits(3), "first status=first_status"),
-        (digits(3), "thresholds=thresholds", "farther than 0.01=thresholds_clear", "status"),
+        (digits(3), "thresholds", "farther than 0.01=thresholds_clear", "status"),
         (digits(3), "smaller side=smaller_side"),
     )  # fmt: skip
-    print(
-        "Correlation, difference: of intercepts of notes computed here with the recorded ones; last fit, or first fit."
-    )
-    print(
-        "Status: share of notes with the recorded status; by thresholds: of intercept and factor alone; farther than 0.01:"
-    )
-    print("of notes farther than that from a threshold; status: without notes decided by rules that Townsquare lacks.")
-    print("Smaller side: share of raters on the side of the factor with fewer raters.")
+    print(LEGEND)
     return 0

@@ -275,7 +275,7 @@ def test_further_readings_agree_with_plain_python(seed: int) -> None:
         median(direct)
     )
     early = [1 + sum(after <= FOLLOWED for after in one["after"]) for one in talks]
-    small = readings["conversation_size_gini"].also["conversations of 10 to 39 posts"]
+    small = readings["conversation_size_gini"].also["the same, of conversations of 10 to 39 posts"]
     assert small == pytest.approx(gini([size for size in early if 10 <= size < 40]))
     false = {
         row["post"] for row in record(seed)["posts"] if row["kind"] == INJECTED and row["veracity"] == Veracity.FALSE

@@ -113,12 +113,12 @@ def _sentence(row: dict[str, Any], course: pl.DataFrame, side: float, clock: Clo
     first, final = signed_three(row["mean_start"]), signed_three(row["mean_end"])
     if row["agents"] == 1:
         return f"{statement}: the stance of the only person changed from {first} to {final}."
-    whole = over_whole_run(clock)
+    whole, initial = over_whole_run(clock), "value after the warm-up" if clock.warm_up else "initial value"
     people, shift = count(row["agents"], "person", "people"), significant(row["absolute_shift"], 2)
     changed = f"the mean stance changed from {first} (each person's first stance{_after(clock)}) to {final}"
     sentences = [f"{statement}: over {people}, {changed}, with a mean absolute shift of {shift}."]
     if not math.isnan(row["spread_kept"]):
-        sentences.append(f"The standard deviation is {percent(row['spread_kept'])} of that of first stances.")
+        sentences.append(f"The standard deviation is {percent(row['spread_kept'])} of its {initial}.")
     polarization = (three(ends["polarization"]) for ends in (start, end))
     sentences.append("{}olarization changed from {} to {}.".format(f"{whole}p" if whole else "P", *polarization))
     return " ".join([*sentences, _accuracy(row, side)])
