@@ -24,11 +24,13 @@ def bands(of_runs: pl.DataFrame) -> pl.DataFrame:
     Returns
     -------
     DataFrame
-        ``arm``, the columns of a course, ``value`` (mean), ``low``, ``high`` (NaN with one seed; shares are cut
-        at 0 and 1), ``seeds``.
+        ``arm``, the columns of a course, ``value`` (mean), ``low``, ``high`` (NaN with one seed; shares and
+        probabilities are cut at 0 and 1), ``seeds``.
     """
-    ends, is_share = _intervals(of_runs), pl.col("unit") == "share"
-    return ends.with_columns(pl.when(is_share).then(pl.col("low", "high").clip(0, 1)).otherwise(pl.col("low", "high")))
+    ends, is_bounded = _intervals(of_runs), pl.col("unit").is_in(["share", "probability"])
+    return ends.with_columns(
+        pl.when(is_bounded).then(pl.col("low", "high").clip(0, 1)).otherwise(pl.col("low", "high"))
+    )
 
 
 def _intervals(of_runs: pl.DataFrame) -> pl.DataFrame:
