@@ -25,6 +25,7 @@ from townsquare.analysis.causes.claims import (
 from townsquare.analysis.courses import courses
 from townsquare.cli import main
 from townsquare.core.errors import SettingError
+from townsquare.experiments.courses import bands
 from townsquare.pages.report.claims import claim_section
 from townsquare.pages.report.run_page import write_report
 
@@ -68,7 +69,9 @@ def test_comparisons_draw_who_believes_false_and_true_claims(run: ts.Run) -> Non
     claims, drawn = claim_courses(run), courses(run)
     for truth in ("false", "true"):
         course, periods = drawn.filter(course=f"believe.{truth}"), claims.filter(truth=truth)
-        assert course["unit"].unique().to_list() == ["share"]
+        assert course["unit"].unique().to_list() == ["probability"]
+        high = course.with_columns(value=pl.lit(0.9), arm=pl.lit("a"))
+        assert bands(pl.concat([high, high.with_columns(value=pl.lit(1.0))]))["high"].max() == 1.0  # as shares are
         assert course["at"].to_list() == sorted(set(periods["step"]))  # in hours: the run is short
         for hour, value in course.select("at", "value").iter_rows():
             rows = periods.filter(pl.col("step") == round(hour))
