@@ -128,7 +128,7 @@ function RunHead({ head, route }: { head: Head; route: Route }): JSX.Element {
         <strong>{head.scenario ?? ""}</strong>
         {head.arm && <span>{head.arm}</span>}
         <span>seed {head.seed}</span>
-        <span>{count(head.agents)} agents</span>
+        <span>{count(head.agents)} people</span>
         <span>belief rule: {words(head.rule ?? "")}</span>
         <span>moderation: {words(head.moderation ?? "")}</span>
         <State state={head.state} />

@@ -51,11 +51,11 @@ def methods(recorded: Run | Experiment) -> str:
 
 def _simulated(run: Run, how_many: str) -> str:
     config = run.settings
-    agents, steps = (count(int(config[name]), word) for name, word in (("agents", "agent"), ("steps", "step")))
+    people, steps = count(int(config["agents"]), "person", "people"), count(int(config["steps"]), "step")
     rule, policy, graph = (setting(run, *path) for path in (("beliefs", "rule"), ("policy", "name"), ("graph", "kind")))
     return (
         f"We simulated the scenario “{escape(title_of(run), quote=False)}” with Townsquare {run.version}: {how_many}, "
-        f"{agents} at the start, {steps}. Agents acted by the policy `{policy}` on a `{graph}` follow graph; beliefs "
+        f"{people} at the start, {steps}. Agents acted by the policy `{policy}` on a `{graph}` follow graph; beliefs "
         f"changed by the rule `{rule}`. Parameters not named here had the values in `run.yaml`."
     )
 

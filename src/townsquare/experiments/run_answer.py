@@ -48,12 +48,14 @@ def answer_run(run: Reads, outcome: Mapping[str, float]) -> Answer:
 
 def _happened(run: Reads, outcome: Mapping[str, float]) -> list[str]:
     """Return what was run, engagement, moderation, belief change."""
-    people = run.table("agents").filter(pl.col("kind") == AgentKind.PERSON).height
+    persons = run.table("agents").filter(pl.col("kind") == AgentKind.PERSON)
+    people, first = persons.height, persons.filter(pl.col("born") == 0).height
     words = STRATEGIES.get(strategy(run), strategy(run))
     if strategy(run) == "desk":
         words = f"{RESPONSES[setting(run, 'moderation', 'response')]} by {words}"
     how = f"with {words}"
     who, clock = count(people, "simulated person", "simulated people"), clock_of(run)
+    who += f" ({number(first)} at the start)" if first < people else ""
     steps = count(clock.last, "step")
     lasted = steps if clock.hours is None else f"{in_words(clock.last * clock.hours)} ({steps})"
     sentences = [f"{who[0].upper()}{who[1:]} read, posted and reacted over {lasted}, {how}."]

@@ -165,7 +165,7 @@ def test_why_somebody_stopped_believing_a_claim(run: ts.Run, found: ClaimAttribu
         assert belief.turned is not None
         said = " ".join(belief.sentences)
         later = belief.turned is not belief.meetings[0]
-        assert (f"stopped believing it in step {belief.turned.step} (" in said) == later
+        assert (f"stopped believing it (50% or less) in step {belief.turned.step} (" in said) == later
         assert ("would have believed it, but did not when" in said) != later
         assert "log odds" in said
     assert {belief.turned is belief.meetings[0] for belief in met} == {True, False}

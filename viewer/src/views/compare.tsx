@@ -61,7 +61,7 @@ function Which({ runs, listed }: { runs: string[]; listed: RunRow[] }): JSX.Elem
       <table data-testid="compared">
         <thead>
           <tr>
-            {["run", "state", "scenario", "arm", "seed", "agents", "belief rule", "moderation"].map((title) => (
+            {["run", "state", "scenario", "arm", "seed", "people", "belief rule", "moderation"].map((title) => (
               <th key={title} scope="col">
                 {title}
               </th>

@@ -43,7 +43,7 @@ function Inside({ data, courses, route, fresh }: { data: Compared; courses: Answ
           <span>
             {data.arms.length} arms × {data.seeds.length} seeds
           </span>
-          {data.agents !== null && <span>{count(data.agents)} agents</span>}
+          {data.agents !== null && <span>{count(data.agents)} people</span>}
           {data.steps !== null && (
             <span>
               {count(data.steps)} steps{data.hours && ` of ${data.hours < 1 ? `${Math.round(data.hours * 60)} min` : `${Number(data.hours.toFixed(1))} h`}`}

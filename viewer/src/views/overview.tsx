@@ -62,7 +62,7 @@ function StanceCards({ head, beliefs, lines, proposition, step, query, bands, si
   return (
     <>
       <div className="figures">
-        <Figure name="Agents" when={now} value={count(row === undefined ? null : beliefs.course.agents[row])} />
+        <Figure name="People" when={now} value={count(row === undefined ? null : beliefs.course.agents[row])} />
         <Figure name="Mean stance" when={now} value={signed(row === undefined ? null : beliefs.course.mean[row])} />
         <Figure name="Standard deviation of stances" when={now} value={row === undefined ? "–" : (beliefs.course.sd[row] ?? 0).toFixed(3)} />
         <Figure name="Mean shift per person" when={whole} value={signed(moved?.shift)} />
@@ -70,15 +70,15 @@ function StanceCards({ head, beliefs, lines, proposition, step, query, bands, si
         <Figure name="Final ÷ initial standard deviation" when={whole} value={percent(moved?.spread_kept)} />
       </div>
       <div className="cards">
-        <Section title="Stance over time" csv={{ name: "course", query: { run } }} note="Stance from −1 (against) to +1 (for): mean with the middle 50% and 90% of agents. Thin lines: individual agents, spread evenly over initial stances. Click a line to open the agent.">
+        <Section title="Stance over time" csv={{ name: "course", query: { run } }} note="Stance from −1 (against) to +1 (for): mean with the middle 50% and 90% of people. Thin lines: individual people, spread evenly over initial stances. Click a line to open the person.">
           <div className="toggles">
             <Toggle name="bands" label="bands" value={bands} usual={true} />
             <Toggle name="lines" label={lines ? "individual agents" : "individual agents: reading the record…"} value={single} usual={true} />
           </div>
           <Chart name="trajectories" label="Stance over time: mean, bands and individual agents" option={course} height={300} onPick={(picked) => pick(picked.series)} />
         </Section>
-        <Section title={`Distribution of stances ${now}`} csv={{ name: "distribution", query: { run } }} note="Number of agents by stance, from −1 (against) to +1 (for). Outline: initial distribution.">
-          <Chart name="distribution" label={`Number of agents by stance ${now}`} option={bars} height={329} />
+        <Section title={`Distribution of stances ${now}`} csv={{ name: "distribution", query: { run } }} note="Number of people by stance, from −1 (against) to +1 (for). Outline: initial distribution.">
+          <Chart name="distribution" label={`Number of people by stance ${now}`} option={bars} height={329} />
         </Section>
       </div>
     </>

@@ -41,7 +41,7 @@ const COLUMNS: { key: Key; title: string; num?: boolean; about?: string }[] = [
   { key: "scenario", title: "Scenario" },
   { key: "label", title: "Arm" },
   { key: "seed", title: "Seed", num: true },
-  { key: "agents", title: "Agents", num: true },
+  { key: "agents", title: "People", num: true },
   { key: "step", title: "Step", num: true },
   { key: "value", title: "Outcome", num: true },
   { key: "refused_share", title: "Verdict or refused actions", num: true, about: "of an arm the verdict on its difference, of a run the share of actions that were refused" },

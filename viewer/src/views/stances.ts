@@ -101,7 +101,7 @@ function describe(picked: unknown, beliefs: Beliefs, rows: number[], hours: numb
   if (row === undefined) return "";
   const { mean, q05, q25, q75, q95, agents } = beliefs.course;
   return [
-    `${moment(step ?? 0, hours, beliefs.course.step[rows.at(-1) ?? 0] ?? 0)}: ${agents[row]} agents`,
+    `${moment(step ?? 0, hours, beliefs.course.step[rows.at(-1) ?? 0] ?? 0)}: ${agents[row]} people`,
     `mean ${signed(mean[row] ?? null)}`,
     `middle 50% ${signed(q25[row])} to ${signed(q75[row])}`,
     `middle 90% ${signed(q05[row])} to ${signed(q95[row])}`,
@@ -149,7 +149,7 @@ function binText(picked: unknown, now: number[], start: number[]): string {
   const bar = Array.isArray(picked) ? (picked as { seriesType: string; seriesName: string; dataIndex: number }[]).find((row) => row.seriesType === "bar") : undefined;
   if (!bar) return "";
   const [bin, n] = [bar.dataIndex, now.length];
-  const counts = [`${bar.seriesName}: ${now[bin] ?? 0} agents`, `start: ${start[bin] ?? 0} agents`];
+  const counts = [`${bar.seriesName}: ${now[bin] ?? 0} people`, `start: ${start[bin] ?? 0} people`];
   return [`stance ${signed((2 * bin) / n - 1, 1)} to ${signed((2 * bin + 2) / n - 1, 1)}`, ...counts].join("\n");
 }
 

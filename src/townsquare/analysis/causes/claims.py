@@ -145,8 +145,8 @@ class ClaimBelief:
             if turned is first and last.judged <= 0:
                 out.append(f"{opening} would have believed it, but did not {shown}.")
             else:
-                verb = "came to believe" if last.judged > 0 else "stopped believing"
-                out.append(f"{opening} {verb} it in {turned.when}, {shown}.")
+                verb = "came to believe it (above 50%)" if last.judged > 0 else "stopped believing it (50% or less)"
+                out.append(f"{opening} {verb} in {turned.when}, {shown}.")
         if last.shown_label not in ("none", "verdict unverified") and not last.label and not last.note:
             out.append(f"{opening} did not heed {_in_words(last.shown_label)}, which was shown with it.")
         parts = ", ".join([f"{PARTS['start']} {last.start:+.2f}", *last.counted])

@@ -168,7 +168,8 @@ class Why:
 
     def _sentence(self, statement: str, moves: list[Move]) -> str:
         if not any(move.change for move in moves):
-            return f"On “{statement}” the stance of {printable(self.who)} did not change."
+            when = f" in step {moves[0].step}" if len(moves) == 1 else ""
+            return f"On “{statement}” the stance of {printable(self.who)} did not change{when}."
         change = total_of(move.change for move in moves)
         steps = f"step {moves[0].step}" if len(moves) == 1 else f"steps {moves[0].step} to {moves[-1].step}"
         parts = [part for part in self.contributors if part.proposition == moves[0].proposition and part.amount]

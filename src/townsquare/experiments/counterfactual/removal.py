@@ -84,14 +84,14 @@ class Removal:
         """Return the removal in words; with a run, authors by name.
 
         >>> Removal(posts=(3,), veracities=(Veracity.FALSE,)).words()
-        'post 3, all false posts'
+        'post 3, false posts'
         """
         of = {n: called(run, n).removeprefix("agent ") for n in self.authors} if run is not None else {}
         parts = [
             f"{kind} {of.get(n, n) if kind == 'author' else n}" for kind in _NUMBERED for n in getattr(self, f"{kind}s")
         ]
-        parts += [f"all {veracity.name.lower()} posts" for veracity in self.veracities]
-        return ", ".join([*parts, *(f"all {label}s" for label in self.labels)]) or "nothing"
+        parts += [f"{veracity.name.lower()} posts" for veracity in self.veracities]
+        return ", ".join([*parts, *(f"{label}s" for label in self.labels)]) or "nothing"
 
 
 @dataclass(frozen=True, slots=True)
