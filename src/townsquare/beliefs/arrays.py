@@ -2,9 +2,6 @@
 
 Numba compiles a kernel again for every mix of writable and read-only, contiguous and strided arguments. Rules pass
 their inputs through here first, so that each kernel is compiled once.
-
-Kernels take these tuples of arrays whole. In a body of ``prange``, a write to a field of a tuple has no effect (Numba
-issues 5872, 7135 and 10338): there, unpack the tuple before the loop or call a compiled function with it.
 """
 
 from __future__ import annotations

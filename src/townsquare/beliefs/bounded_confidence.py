@@ -27,6 +27,7 @@ from townsquare.beliefs.move_kernels import clipped, settled
 from townsquare.beliefs.trail import step_by
 from townsquare.core.array_types import Float
 from townsquare.core.draws import StageDraws
+from townsquare.core.threads import Part
 from townsquare.settings.config import ASSUMED, MemberParams, setting
 
 NEEDS, SETTINGS = frozenset({"exposures"}), ("tolerance", "convergence")
@@ -83,16 +84,16 @@ def _listen_agent(i: int, p: AgentSettings, rows: Exposed, beliefs: Beliefs, mov
         moved.stance[i, k], moved.clip[i, k] = settled(before, delta, low, high)
 
 
-@nb.njit(parallel=True, nogil=True, cache=True, error_model="numpy")
-def _listen(rows: Exposed, beliefs: Beliefs, table: Table, moved: Moved) -> None:
+@nb.njit(nogil=True, cache=True, error_model="numpy")
+def _listen(part: Part, rows: Exposed, beliefs: Beliefs, table: Table, moved: Moved) -> None:
     """Write stance, exposure and clip; ``table`` (n or 1,) holds :data:`SETTINGS`."""
-    for i in nb.prange(beliefs.stance.shape[0]):
+    for i in range(part.start, part.stop):
         _listen_agent(i, table[i % table.shape[0]], rows, beliefs, moved)
 
 
-@nb.njit(parallel=True, cache=True, error_model="numpy")
-def _replay(rows: Replayed, cells: Table, out: Float) -> None:
-    for i in nb.prange(out.shape[0]):
+@nb.njit(nogil=True, cache=True, error_model="numpy")
+def _replay(part: Part, rows: Replayed, cells: Table, out: Float) -> None:
+    for i in range(part.start, part.stop):
         for j in range(out.shape[1]):
             for k in range(out.shape[2]):
                 p, stance = cells[j, k], rows.initial[i]

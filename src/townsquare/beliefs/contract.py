@@ -17,6 +17,7 @@ import numpy.typing as npt
 from townsquare.core.array_types import Bool, Byte, Float, Int16, Int32, Int64
 from townsquare.core.draws import StageDraws
 from townsquare.core.pairs import PairBlock
+from townsquare.core.threads import Part
 from townsquare.settings.config import MemberParams
 
 AgentParams = Mapping[str, Any]
@@ -289,11 +290,12 @@ class Replayed(NamedTuple):
 class Replay(NamedTuple):
     """A compiled form of a rule's steps over single messages, for fits that need thousands of steps.
 
-    ``run(rows, cells, out)`` writes the final stance of each person under each record of settings: ``cells`` (X, Y)
-    has the fields ``settings``, ``out`` is (n, X, Y). It uses the same functions as ``step``.
+    ``run(part, rows, cells, out)`` writes the final stance of each person of a part
+    (:class:`townsquare.core.threads.Part`) under each record of settings: ``cells`` (X, Y) has the fields ``settings``,
+    ``out`` is (n, X, Y). It uses the same functions as ``step``.
     """
 
-    run: Callable[[Replayed, npt.NDArray[np.void], Float], None]
+    run: Callable[[Part, Replayed, npt.NDArray[np.void], Float], None]
     settings: tuple[str, ...]
 
 

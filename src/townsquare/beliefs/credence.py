@@ -42,6 +42,7 @@ from townsquare.beliefs.trail import assemble
 from townsquare.core.array_types import Float
 from townsquare.core.draws import StageDraws
 from townsquare.core.pairs import PairBlock
+from townsquare.core.threads import in_parts
 from townsquare.settings.config import ASSUMED, MemberParams, setting
 
 FITTED, REPEATED = "fitted: experiments with labels,", "fitted: truth effect over a month,"
@@ -151,7 +152,7 @@ def step(state: BeliefState, inputs: BeliefInputs, params: AgentParams, rng: Sta
         moved.trust, moved.anchor, moved.retracted,
     )  # fmt: skip
     believed, sums = np.full(m, np.nan), np.zeros((key.shape[0], SUMS))
-    take_step(*given[:-1], slot, given.table, claims, believed, sums, out)
+    in_parts(take_step, given.clock.shape[0], *given[:-1], slot, given.table, claims, believed, sums, out)
     stored = {
         LOG_ODDS: out.log_odds, BASELINE: state.arrays[BASELINE], HOURS: out.hours, READ: out.read, CLOCK: given.clock,
     }  # fmt: skip
@@ -164,7 +165,17 @@ def judge(state: BeliefState, inputs: BeliefInputs, params: AgentParams, rng: St
     given = _given(state, inputs, params, rng)
     _, key, claims, slot = met_claims(state.pairs, given.rows.indptr, given.contents, alone=True)
     believed, sums = np.full(given.rows.stance.shape[0], np.nan), np.zeros((key.shape[0], SUMS))
-    judge_shown(*given[:-1], slot, given.table, claims, believed, sums, np.empty(state.stance.shape))
+    in_parts(
+        judge_shown,
+        given.clock.shape[0],
+        *given[:-1],
+        slot,
+        given.table,
+        claims,
+        believed,
+        sums,
+        np.empty(state.stance.shape),
+    )
     return believed
 
 

@@ -28,6 +28,7 @@ from townsquare.beliefs.credence_kernels import (
 )
 from townsquare.core.array_types import Array, Float, Int64
 from townsquare.core.pairs import PairBlock, empty_block, lookup, upsert
+from townsquare.core.threads import Part
 
 STRENGTH = 0.5
 """Strength of a claim as evidence for itself, where nobody rated it."""
@@ -120,7 +121,9 @@ def _fade(s: int, now: float, p: Any, claims: Claims) -> None:
     claims.note_slow[s] *= slow
     claims.read_fast[s] *= fast
     claims.read_slow[s] *= slow
-    claims.left[s] *= left_after(days, p)
+    left = left_after(days, p)
+    for k in range(claims.left.shape[1]):
+        claims.left[s, k] *= left
     claims.met[s] = now
 
 
@@ -256,13 +259,13 @@ def remember(
         sums[s, :] = 0.0
 
 
-@nb.njit(parallel=True, nogil=True, cache=True, error_model="numpy")
+@nb.njit(nogil=True, cache=True, error_model="numpy")
 def take_step(
-    rows: Exposed, contents: Contents, before: Attitudes, hours: float, clock: Float, heed: Float, slot: Int64,
-    table: Table, claims: Claims, believed: Float, sums: Float, out: Step,
+    part: Part, rows: Exposed, contents: Contents, before: Attitudes, hours: float, clock: Float, heed: Float,
+    slot: Int64, table: Table, claims: Claims, believed: Float, sums: Float, out: Step,
 ) -> None:  # fmt: skip
     """Take a step of every agent of a block: attitudes leak, claims are judged, persuade, and are remembered."""
-    for i in nb.prange(clock.shape[0]):
+    for i in range(part.start, part.stop):
         p, since = table[i % table.shape[0]], before.hours[i] + hours
         leak(i, rows.indptr[i + 1] > rows.indptr[i] or since >= DAY - 1e-9, before, since, p, out)
         meet(i, rows, contents, slot, out.log_odds, clock[i], heed[i], p, claims, believed, sums)
@@ -278,13 +281,13 @@ def _own_now(i: int, before: Attitudes, since: float, p: Any, own: Float) -> Non
         own[i, k] = before.log_odds[i, k] + leaked(i, k, before, left)
 
 
-@nb.njit(parallel=True, nogil=True, cache=True, error_model="numpy")
+@nb.njit(nogil=True, cache=True, error_model="numpy")
 def judge_shown(
-    rows: Exposed, contents: Contents, before: Attitudes, hours: float, clock: Float, heed: Float, slot: Int64,
-    table: Table, claims: Claims, believed: Float, sums: Float, own: Float,
+    part: Part, rows: Exposed, contents: Contents, before: Attitudes, hours: float, clock: Float, heed: Float,
+    slot: Int64, table: Table, claims: Claims, believed: Float, sums: Float, own: Float,
 ) -> None:  # fmt: skip
     """Write what :func:`take_step` will find of ``believed`` (m,), and nothing else; ``own`` (n, P) is room to work."""
-    for i in nb.prange(clock.shape[0]):
+    for i in range(part.start, part.stop):
         if rows.indptr[i + 1] > rows.indptr[i]:
             p = table[i % table.shape[0]]
             _own_now(i, before, before.hours[i] + hours, p, own)

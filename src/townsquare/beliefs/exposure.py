@@ -18,6 +18,7 @@ from townsquare.beliefs.trust import TRUST, author_trust
 from townsquare.core.array_types import Float
 from townsquare.core.draws import StageDraws
 from townsquare.core.pairs import empty_block
+from townsquare.core.threads import in_parts
 from townsquare.settings.config import ASSUMED, MemberParams, setting
 
 SIMSWARM = "published: SimSwarm"
@@ -84,7 +85,18 @@ def move(state: BeliefState, inputs: BeliefInputs, params: AgentParams, *, bound
     moved = arrays.unmoved(state, slot.shape[0], inputs.own.post.shape[0])
     rows, own = arrays.columns(Exposed, inputs.exposures), arrays.columns(Own, inputs.own)
     before, table = arrays.columns(arrays.Beliefs, state), arrays.settings(params, SETTINGS, state.stance.shape[0])
-    exposure_step(rows, own, before, slot, table, np.asarray(block.value, dtype=np.float64), moved, bounded)
+    in_parts(
+        exposure_step,
+        before.stance.shape[0],
+        rows,
+        own,
+        before,
+        slot,
+        table,
+        np.asarray(block.value, dtype=np.float64),
+        moved,
+        bounded,
+    )
     after = BeliefState(moved.stance, moved.confidence, state.start, state.arrays, {**state.pairs, TRUST: block})
     return after, assemble(inputs, moved)
 

@@ -1,6 +1,6 @@
 """Compiled step of both exposure rules (seeds, ``simswarm-belief-formulation``, sections 1 to 5).
 
-One call does a block of agents, in parallel over agents. An agent's rows are taken from left to right: first every
+One call does a part of the agents of a block. An agent's rows are taken from left to right: first every
 move is made from the stance and the trust that stood at the start of the step, then trust learns, row by row.
 """
 
@@ -15,6 +15,7 @@ from townsquare.beliefs.arrays import AgentSettings, Beliefs, Moved, Table
 from townsquare.beliefs.contract import UNASKED, Exposed, Own, Replayed
 from townsquare.beliefs.move_kernels import anchored, author_slots, clipped, learned, settled
 from townsquare.core.array_types import Float, Int64
+from townsquare.core.threads import Part
 
 
 @nb.njit(cache=True, error_model="numpy")
@@ -49,23 +50,23 @@ def pulled(
     return (shown - before) * influence * p.pull * label, influence * p.pull * label
 
 
-@nb.njit(parallel=True, nogil=True, cache=True, error_model="numpy")
+@nb.njit(nogil=True, cache=True, error_model="numpy")
 def exposure_step(
-    rows: Exposed, own: Own, beliefs: Beliefs, slot: Int64, table: Table, trust: Float, moved: Moved, bounded: bool
-) -> None:
+    part: Part, rows: Exposed, own: Own, beliefs: Beliefs, slot: Int64, table: Table, trust: Float, moved: Moved,
+    bounded: bool,
+) -> None:  # fmt: skip
     """Move n agents with P propositions and m rows: ``trust`` is stepped in place, ``moved`` is written.
 
     ``slot`` (m,) says where each row's author is in ``trust``; no two agents share a place. ``table`` (n or 1,)
     holds all settings of ``exposure``. Gains add up and are clipped to [-1, 1]; if ``bounded``, they are scaled by
     (1 − e^(−W))/W, W being the sum of the weights, and clipped to the hull of the stance and of what moved it.
     """
-    # Arrays stay in this body: a compiled call that takes whole arrays costs as much as five rows, and a tuple's fields
-    # cannot be written to inside the loop (see townsquare.beliefs.arrays).
+    # Arrays stay in this body: a compiled call that takes whole arrays costs as much as five rows.
     indptr, proposition, _, _, _, _, shown, likes, first_seen, label = rows
     own_likes, own_dislikes, own_indptr, own_proposition, _, own_stance = own
     stance, confidence, start = beliefs
     new_stance, new_confidence, exposure, read, own_part, anchor_part, clip_part = moved[:7]
-    for i in nb.prange(stance.shape[0]):
+    for i in range(part.start, part.stop):
         p = table[i % table.shape[0]]
         at, wrote = indptr[i], own_indptr[i]
         for k in range(stance.shape[1]):
@@ -108,10 +109,10 @@ def exposure_step(
             trust[slot[x]] = learned(trust[slot[x]], shown[x], new_stance[i, proposition[x]], p.trust_rate)
 
 
-@nb.njit(parallel=True, cache=True, error_model="numpy")
-def replay_exposure(rows: Replayed, cells: Table, out: Float) -> None:
+@nb.njit(nogil=True, cache=True, error_model="numpy")
+def replay_exposure(part: Part, rows: Replayed, cells: Table, out: Float) -> None:
     """Write where each person ends: one message per step, all new, without likes or labels (not ``bounded``)."""
-    for i in nb.prange(out.shape[0]):
+    for i in range(part.start, part.stop):
         first, start = rows.indptr[i], rows.initial[i]
         slot = np.empty(rows.indptr[i + 1] - first, np.int64)
         trust = np.empty(author_slots(rows, i, slot))

@@ -35,6 +35,7 @@ from townsquare.core.draws import StageDraws
 from townsquare.core.enums import HoldingChange, TrailKind
 from townsquare.core.errors import SettingError
 from townsquare.core.schema import NONE
+from townsquare.core.threads import in_parts
 from townsquare.settings.config import ASSUMED, MemberParams, setting
 
 LOG_ODDS, PRIOR = "log_odds", "prior"
@@ -133,7 +134,18 @@ def summed_over(
     summed = Summed(np.empty(cells), np.empty(cells), change, reweighed, np.zeros(cells))
     prior, old = (arrays.read_only(state.arrays[name], np.float64) for name in (PRIOR, LOG_ODDS))
     table = arrays.settings(params, SETTINGS, state.stance.shape[0])
-    sum_up(rows, changes, weighed, prior, old, arrays.read_only(state.stance, np.float64), table, summed)
+    in_parts(
+        sum_up,
+        prior.shape[0],
+        rows,
+        changes,
+        weighed,
+        prior,
+        old,
+        arrays.read_only(state.stance, np.float64),
+        table,
+        summed,
+    )
     return summed
 
 

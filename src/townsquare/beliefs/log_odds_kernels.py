@@ -1,6 +1,6 @@
 """Compiled sums of Equation 1, and the contribution of each change of a record.
 
-One call does a block, in parallel over agents. An agent's records are taken from left to right, by claim, so that the
+One call does a part of the agents of a block. An agent's records are taken from left to right, by claim, so that the
 log odds are exactly reproducible and depend on the active set alone, not on the way that led to it.
 """
 
@@ -16,6 +16,7 @@ from townsquare.beliefs.contract import Changes, Records, Replayed
 from townsquare.beliefs.equation import contribution, log_odds_at, stance_at
 from townsquare.core.array_types import Float
 from townsquare.core.enums import HoldingChange, Origin
+from townsquare.core.threads import Part
 
 SETTINGS = ("uptake", "anchoring", "confirmation", "prior_scale")
 """Fields of a record of settings ``p`` that the kernels read."""
@@ -123,17 +124,11 @@ def _explain_agent(
             out.clip[i, k] = left[k]
 
 
-@nb.njit(parallel=True, nogil=True, cache=True, error_model="numpy")
+@nb.njit(nogil=True, cache=True, error_model="numpy")
 def sum_up(
-    rows: Records,
-    changes: Changes,
-    weighed: Weighed,
-    prior: Float,
-    old: Float,
-    stance: Float,
-    table: Table,
-    out: Summed,
-) -> None:
+    part: Part, rows: Records, changes: Changes, weighed: Weighed, prior: Float, old: Float, stance: Float,
+    table: Table, out: Summed,
+) -> None:  # fmt: skip
     """Sum L = prior + Σ p ln(1 + s γ) over each agent's active records, left to right, and S = 2σ(L) − 1.
 
     Parameters
@@ -147,17 +142,17 @@ def sum_up(
     out : Summed
         Written.
     """
-    for i in nb.prange(prior.shape[0]):
+    for i in range(part.start, part.stop):
         p = table[i % table.shape[0]]
         _sum_agent(i, rows, weighed.strength, prior, old, stance, p, out)
         _explain_agent(i, rows, changes, weighed, old, p, out)
 
 
-@nb.njit(parallel=True, cache=True, error_model="numpy")
-def replay_log_odds(rows: Replayed, cells: Table, out: Float) -> None:
+@nb.njit(nogil=True, cache=True, error_model="numpy")
+def replay_log_odds(part: Part, rows: Replayed, cells: Table, out: Float) -> None:
     """Write where each person ends; ``cells`` (X, Y) differ in uptake along X and in anchoring along Y alone."""
     # Evidence and prior are sums of their own, so that a grid of U x A cells costs U sums and one logistic a cell.
-    for i in nb.prange(out.shape[0]):
+    for i in range(part.start, part.stop):
         for j in range(out.shape[1]):
             evidence = 0.0
             for x in range(rows.indptr[i], rows.indptr[i + 1]):

@@ -16,6 +16,7 @@ from townsquare.beliefs.move_kernels import author_slots, learned
 from townsquare.core.array_types import Float, Int64
 from townsquare.core.enums import HoldingChange, Origin
 from townsquare.core.pairs import PairBlock
+from townsquare.core.threads import Part
 
 _PEER, _ACCEPTED = int(Origin.PEER), int(HoldingChange.ACCEPTED)
 
@@ -35,10 +36,12 @@ class Weights(NamedTuple):
     change_trust: Float
 
 
-@nb.njit(parallel=True, nogil=True, cache=True, error_model="numpy")
-def carry_over(old_worth: PairBlock, old_label: PairBlock, records: Records, worth: Float, label: Float) -> None:
+@nb.njit(nogil=True, cache=True, error_model="numpy")
+def carry_over(
+    part: Part, old_worth: PairBlock, old_label: PairBlock, records: Records, worth: Float, label: Float
+) -> None:
     """Write worth and label of earlier records; 1 for new ones. Claims ascend within each agent."""
-    for i in nb.prange(records.indptr.shape[0] - 1):
+    for i in range(part.start, part.stop):
         o, end = old_worth.indptr[i], old_worth.indptr[i + 1]
         for x in range(records.indptr[i], records.indptr[i + 1]):
             while o < end and old_worth.key[o] < records.claim[x]:
@@ -61,16 +64,17 @@ def worth_of(p: AgentSettings, trust: float, likes: int, first_seen: bool) -> fl
     return worth
 
 
-@nb.njit(parallel=True, nogil=True, cache=True, error_model="numpy")
+@nb.njit(nogil=True, cache=True, error_model="numpy")
 def weigh(
-    records: Records, changes: Changes, claim_exposures: ClaimExposures, trust: Float, table: Table, out: Weights
-) -> None:
+    part: Part, records: Records, changes: Changes, claim_exposures: ClaimExposures, trust: Float, table: Table,
+    out: Weights,
+) -> None:  # fmt: skip
     """Update the weights of n agents' records with a step; ``out`` holds those from before.
 
     ``trust`` (m,) is trust in the author of each exposure, at the start of the step.
     """
     worth, _, label, shown, change_trust = out
-    for i in nb.prange(records.indptr.shape[0] - 1):
+    for i in range(part.start, part.stop):
         p = table[i % table.shape[0]]
         first, end = claim_exposures.indptr[i], claim_exposures.indptr[i + 1]
         for m in range(first, end):
@@ -114,10 +118,10 @@ def _end(rows: Replayed, i: int, p: AgentSettings, slot: Int64, trust: Float, wo
     return stance_at(log_odds)
 
 
-@nb.njit(parallel=True, cache=True, error_model="numpy")
-def replay_social(rows: Replayed, cells: Table, out: Float) -> None:
+@nb.njit(nogil=True, cache=True, error_model="numpy")
+def replay_social(part: Part, rows: Replayed, cells: Table, out: Float) -> None:
     """Write where each person ends: one message per step, all new, without likes or labels."""
-    for i in nb.prange(out.shape[0]):
+    for i in range(part.start, part.stop):
         n = rows.indptr[i + 1] - rows.indptr[i]
         slot, worth = np.empty(n, np.int64), np.zeros(n)
         trust = np.empty(author_slots(rows, i, slot))

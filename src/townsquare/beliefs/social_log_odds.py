@@ -49,6 +49,7 @@ from townsquare.core.array_types import Float, Int64
 from townsquare.core.draws import StageDraws
 from townsquare.core.enums import TrailKind
 from townsquare.core.pairs import PairBlock, empty_block, lookup
+from townsquare.core.threads import in_parts
 from townsquare.settings.config import ASSUMED, setting
 
 WORTH, LABEL = "worth", "label"
@@ -126,11 +127,20 @@ def _weights(state: BeliefState, inputs: BeliefInputs, params: AgentParams, trus
     k = records.claim.shape[0]
     worth, label, shown = np.empty(k), np.empty(k), np.full(k, -1, np.int64)
     old_worth, old_label = (arrays.pairs_of(state.pairs[name]) for name in (WORTH, LABEL))
-    social_kernels.carry_over(old_worth, old_label, records, worth, label)
+    in_parts(social_kernels.carry_over, records.indptr.shape[0] - 1, old_worth, old_label, records, worth, label)
     out = Weights(worth, label.copy(), label, shown, np.full(changes.record.shape[0], np.nan))
     claim_exposures = arrays.columns(ClaimExposures, inputs.holdings.claim_exposures)
     table = arrays.settings(params, SETTINGS, state.stance.shape[0])
-    social_kernels.weigh(records, changes, claim_exposures, arrays.read_only(trust, np.float64), table, out)
+    in_parts(
+        social_kernels.weigh,
+        records.indptr.shape[0] - 1,
+        records,
+        changes,
+        claim_exposures,
+        arrays.read_only(trust, np.float64),
+        table,
+        out,
+    )
     return out
 
 

@@ -14,6 +14,7 @@ from townsquare.beliefs.contract import DTYPES, AgentParams, BeliefInputs, Belie
 from townsquare.core.array_types import Int64
 from townsquare.core.enums import TrailKind
 from townsquare.core.schema import NONE
+from townsquare.core.threads import Part, in_parts
 
 _EXPOSURE, _OWN = int(TrailKind.EXPOSURE), int(TrailKind.OWN)
 _ANCHOR, _CLIP = int(TrailKind.ANCHOR), int(TrailKind.CLIP)
@@ -26,7 +27,14 @@ def step_by(
     """Return the step of a rule whose compiled ``kernel`` moves stances alone by its settings ``names``."""
     rows = columns(Exposed, inputs.exposures)
     moved = unmoved(state, rows.stance.shape[0], inputs.own.post.shape[0])
-    kernel(rows, columns(Beliefs, state), settings(params, names, state.stance.shape[0]), moved)
+    in_parts(
+        kernel,
+        state.stance.shape[0],
+        rows,
+        columns(Beliefs, state),
+        settings(params, names, state.stance.shape[0]),
+        moved,
+    )
     return replace(state, stance=moved.stance), assemble(inputs, moved)
 
 
@@ -54,10 +62,10 @@ def assemble(inputs: BeliefInputs, moved: Moved) -> Trail:
     """
     exposures, own = columns(Exposed, inputs.exposures), columns(Own, inputs.own)
     first = np.zeros(moved.stance.shape[0] + 1, np.int64)
-    _count(exposures, own, moved, first)
+    in_parts(_count, moved.stance.shape[0], exposures, own, moved, first)
     np.cumsum(first, out=first)
     trail = _room(int(first[-1]))
-    _fill(exposures, own, moved, first, trail)
+    in_parts(_fill, moved.stance.shape[0], exposures, own, moved, first, trail)
     return trail
 
 
@@ -65,13 +73,13 @@ def _room(n: int) -> Trail:
     return Trail(*(np.empty(n, DTYPES[name]) for name in Trail._fields))
 
 
-@nb.njit(parallel=True, nogil=True, cache=True, error_model="numpy")
-def _count(exposures: Exposed, written: Own, moved: Moved, rows: Int64) -> None:
+@nb.njit(nogil=True, cache=True, error_model="numpy")
+def _count(part: Part, exposures: Exposed, written: Own, moved: Moved, rows: Int64) -> None:
     """Write into ``rows[i + 1]`` how many rows agent i gets."""
     indptr, own_indptr = exposures.indptr, written.indptr
     own, anchor, clip, retracted = moved.own, moved.anchor, moved.clip, moved.retracted
     retracts = retracted.shape[0] > 0
-    for i in nb.prange(rows.shape[0] - 1):
+    for i in range(part.start, part.stop):
         n = indptr[i + 1] - indptr[i]
         for x in range(indptr[i], indptr[i + 1] if retracts else indptr[i]):
             n += retracted[x] != 0.0
@@ -94,13 +102,13 @@ def _put(
     return at + 1
 
 
-@nb.njit(parallel=True, nogil=True, cache=True, error_model="numpy")
-def _fill(exposures: Exposed, written: Own, moved: Moved, first: Int64, trail: Trail) -> None:
+@nb.njit(nogil=True, cache=True, error_model="numpy")
+def _fill(part: Part, exposures: Exposed, written: Own, moved: Moved, first: Int64, trail: Trail) -> None:
     indptr, proposition, post, rank = exposures[:4]
     own_indptr, own_proposition, own_post = written.indptr, written.proposition, written.post
     _, _, exposure, trust, own, anchor, clip, retracted = moved
     retracts = retracted.shape[0] > 0
-    for i in nb.prange(first.shape[0] - 1):
+    for i in range(part.start, part.stop):
         at = first[i]
         for x in range(indptr[i], indptr[i + 1]):
             at = _put(trail, at, (i, proposition[x]), (_EXPOSURE, rank[x], post[x]), exposure[x], trust[x])

@@ -10,14 +10,15 @@ from townsquare.beliefs.contract import AgentParams, BeliefState, ClaimExposures
 from townsquare.beliefs.move_kernels import learned
 from townsquare.core.array_types import Float, Int64
 from townsquare.core.pairs import PairBlock, upsert
+from townsquare.core.threads import Part, in_parts
 
 TRUST = "trust"
 
 
-@nb.njit(parallel=True, nogil=True, cache=True, error_model="numpy")
-def _start(indptr: Int64, credibility: Float, table: Table, out: Float) -> None:
+@nb.njit(nogil=True, cache=True, error_model="numpy")
+def _start(part: Part, indptr: Int64, credibility: Float, table: Table, out: Float) -> None:
     """Write each author's starting trust: its credibility, or the reader's own ``trust_start`` where NaN."""
-    for i in nb.prange(indptr.shape[0] - 1):
+    for i in range(part.start, part.stop):
         p = table[i % table.shape[0]]
         for x in range(indptr[i], indptr[i + 1]):
             out[x] = p.trust_start if np.isnan(credibility[x]) else credibility[x]
@@ -34,15 +35,15 @@ def author_trust(
     indptr = read_only(exposures.indptr, np.int64)
     fresh = np.empty(exposures.author.shape[0])
     trust_start = settings(params, ("trust_start",), state.stance.shape[0])
-    _start(indptr, read_only(exposures.credibility, np.float64), trust_start, fresh)
+    in_parts(_start, indptr.shape[0] - 1, indptr, read_only(exposures.credibility, np.float64), trust_start, fresh)
     block, slot, _ = upsert(pairs_of(state.pairs[TRUST]), indptr, read_only(exposures.author, np.int32), fresh)
     return block, slot
 
 
-@nb.njit(parallel=True, nogil=True, cache=True, error_model="numpy")
-def _learn(rows: Exposed, stance: Float, slot: Int64, table: Table, trust: Float) -> None:
+@nb.njit(nogil=True, cache=True, error_model="numpy")
+def _learn(part: Part, rows: Exposed, stance: Float, slot: Int64, table: Table, trust: Float) -> None:
     indptr, proposition, shown = rows.indptr, rows.proposition, rows.stance
-    for i in nb.prange(stance.shape[0]):
+    for i in range(part.start, part.stop):
         p = table[i % table.shape[0]]
         for x in range(indptr[i], indptr[i + 1]):
             trust[slot[x]] = learned(trust[slot[x]], shown[x], stance[i, proposition[x]], p.trust_rate)
@@ -65,4 +66,4 @@ def learn_trust(trust: Float, slot: Int64, exposures: Exposed, stance: Float, pa
         ``trust_rate`` of each agent.
     """
     table = settings(params, ("trust_rate",), stance.shape[0])
-    _learn(columns(Exposed, exposures), read_only(stance, np.float64), slot, table, trust)
+    in_parts(_learn, stance.shape[0], columns(Exposed, exposures), read_only(stance, np.float64), slot, table, trust)

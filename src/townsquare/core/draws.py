@@ -23,6 +23,8 @@ import numpy as np
 import numpy.typing as npt
 from scipy.special import ndtri
 
+from townsquare.core.threads import Part, in_parts
+
 U64 = np.uint64
 _GOLDEN = U64(0x9E3779B97F4A7C15)
 _MIX1 = U64(0xBF58476D1CE4E5B9)
@@ -111,9 +113,11 @@ def _base(seed: int, stage: Stage, step: int, purpose: str) -> U64:
     return U64(chain(seed, stage, step, text_key(purpose)))
 
 
-@nb.njit(parallel=True, cache=True)
-def _fill_bits(base: U64, agents: npt.NDArray[np.int64], keys: npt.NDArray[U64], out: npt.NDArray[U64]) -> None:
-    for i in nb.prange(out.shape[0]):
+@nb.njit(nogil=True, cache=True)
+def _fill_bits(
+    part: Part, base: U64, agents: npt.NDArray[np.int64], keys: npt.NDArray[U64], out: npt.NDArray[U64]
+) -> None:
+    for i in range(part.start, part.stop):
         out[i] = key2(base, agents[i], keys[i])
 
 
@@ -155,9 +159,8 @@ class StageDraws:
         key = np.asarray(keys).astype(U64)
         pair = np.broadcast_arrays(np.atleast_1d(wide), np.atleast_1d(key))
         out = np.empty(pair[0].shape[0], dtype=U64)
-        _fill_bits(
-            self.base(purpose, lasting=lasting), np.ascontiguousarray(pair[0]), np.ascontiguousarray(pair[1]), out
-        )
+        columns = (np.ascontiguousarray(column) for column in pair)
+        in_parts(_fill_bits, out.shape[0], self.base(purpose, lasting=lasting), *columns, out)
         return out
 
     def uniform(

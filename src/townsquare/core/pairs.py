@@ -17,11 +17,12 @@ import numpy.typing as npt
 
 from townsquare.core.array_types import Array, Int32, Int64
 from townsquare.core.draws import U64, key2
+from townsquare.core.threads import Part, in_parts
 
 BLOCK = 1 << 16  # agents a block: its pairs fit the cache better than the whole, and a new block is cheap to make
 _SCAN = 512  # among fewer keys, looking at all of them is quicker than a search
-_LONG = 64  # insertion beats other sorts up to about here
-_CHUNK = 128  # agents that one thread takes at a time
+_GAPS = (1750, 701, 301, 132, 57, 23, 10, 4, 1)
+"""Distances between compared values in Shell's sort (Ciura 2001)."""
 _PLACE = np.int64(0xFFFFFFFF)  # lower half of a packed word: the place within the agent's query
 
 
@@ -88,9 +89,9 @@ def places(keys: Int32, first: int, end: int, wanted: Int32, lo: int, hi: int, a
             at[x] += keys[at[x]] < wanted[x]
 
 
-@nb.njit(parallel=True, nogil=True, cache=True)
-def _lookup(optr: Int64, okey: Int32, qptr: Int64, qkey: Int32, slot: Int64) -> None:
-    for i in nb.prange(qptr.shape[0] - 1):
+@nb.njit(nogil=True, cache=True)
+def _lookup(part: Part, optr: Int64, okey: Int32, qptr: Int64, qkey: Int32, slot: Int64) -> None:
+    for i in range(part.start, part.stop):
         places(okey, optr[i], optr[i + 1], qkey, qptr[i], qptr[i + 1], slot)
         for x in range(qptr[i], qptr[i + 1]):
             at = slot[x]
@@ -99,17 +100,14 @@ def _lookup(optr: Int64, okey: Int32, qptr: Int64, qkey: Int32, slot: Int64) -> 
 
 @nb.njit(inline="always", cache=True)
 def _sort(packed: Int64, lo: int, hi: int) -> None:
-    """Sort ``packed[lo:hi]`` in place: by insertion, since a feed is short, but for long stretches."""
-    if hi - lo > _LONG:
-        packed[lo:hi].sort()
-        return
-    for x in range(lo + 1, hi):
-        v = packed[x]
-        y = x - 1
-        while y >= lo and packed[y] > v:
-            packed[y + 1] = packed[y]
-            y -= 1
-        packed[y + 1] = v
+    """Sort ``packed[lo:hi]`` in place by Shell's sort: a feed is short, and NumPy's sort takes long to compile."""
+    for gap in _GAPS:
+        for x in range(lo + gap, hi):
+            v, y = packed[x], x - gap
+            while y >= lo and packed[y] > v:
+                packed[y + gap] = packed[y]
+                y -= gap
+            packed[y + gap] = v
 
 
 class _Query(NamedTuple):
@@ -126,11 +124,11 @@ class _Query(NamedTuple):
     packed: Int64
 
 
-@nb.njit(parallel=True, nogil=True, cache=True)
-def _find_new(old_ptr: Int64, old_key: Int32, query: _Query, nptr: Int64) -> None:
+@nb.njit(nogil=True, cache=True)
+def _find_new(part: Part, old_ptr: Int64, old_key: Int32, query: _Query, nptr: Int64) -> None:
     """Find the position of each pair, present or new, among the agent's own, from 0, and count the pairs."""
     indptr, key, slot, known, packed = query
-    for i in nb.prange(indptr.shape[0] - 1):
+    for i in range(part.start, part.stop):
         lo, hi, first, end = indptr[i], indptr[i + 1], old_ptr[i], old_ptr[i + 1]
         places(old_key, first, end, key, lo, hi, slot)
         new = lo
@@ -155,13 +153,13 @@ def _copy(source: npt.NDArray[np.generic], first: int, n: int, target: npt.NDArr
         into[x] = part[x]
 
 
-@nb.njit(cache=True)
-def _insert_chunk(first: int, last: int, old: PairBlock, query: _Query, start: Array, new: PairBlock) -> None:
+@nb.njit(nogil=True, cache=True)
+def _insert(part: Part, old: PairBlock, query: _Query, start: Array, new: PairBlock) -> None:
     """Copy pairs of some agents, whole stretches at a time with new ones between them; say where queried ones are."""
     old_ptr, old_key, old_value = old
     new_ptr, new_key, new_value = new
     indptr, key, slot, known, packed = query
-    for i in range(first, last):
+    for i in range(part.start, part.stop):
         lo, hi, o, w = indptr[i], indptr[i + 1], old_ptr[i], new_ptr[i]
         end = lo
         for x in range(lo, hi):
@@ -191,18 +189,10 @@ def _insert_chunk(first: int, last: int, old: PairBlock, query: _Query, start: A
                 slot[x] += new_ptr[i] + before
 
 
-@nb.njit(parallel=True, nogil=True, cache=True)
-def _insert(old: PairBlock, query: _Query, start: Array, new: PairBlock) -> None:
-    """Insert the new pairs of all agents. Numba drops what a parallel loop writes into a tuple, so a call writes."""
-    n = query.indptr.shape[0] - 1
-    for chunk in nb.prange((n + _CHUNK - 1) // _CHUNK):
-        _insert_chunk(chunk * _CHUNK, min(n, (chunk + 1) * _CHUNK), old, query, start, new)
-
-
 def lookup(block: PairBlock, indptr: Int64, keys: Int32) -> Int64:
     """Return where each queried pair is in ``block.value``; -1 where it is not there. Shape of ``keys``."""
     slot = np.empty(keys.shape[0], np.int64)
-    _lookup(block.indptr, block.key, indptr, keys, slot)
+    in_parts(_lookup, block.n_agents, block.indptr, block.key, indptr, keys, slot)
     return slot
 
 
@@ -229,10 +219,10 @@ def upsert(
     """
     n, nptr = keys.shape[0], np.zeros_like(block.indptr)
     query = _Query(indptr, keys, np.empty(n, np.int64), np.empty(n, np.bool_), np.empty(n, np.int64))
-    _find_new(block.indptr, block.key, query, nptr)
+    in_parts(_find_new, block.n_agents, block.indptr, block.key, query, nptr)
     np.cumsum(nptr, out=nptr)
     new = PairBlock(nptr, np.empty(int(nptr[-1]), np.int32), np.empty(int(nptr[-1]), block.value.dtype))
-    _insert(block, query, start, new)
+    in_parts(_insert, block.n_agents, block, query, start, new)
     return new, query.slot, query.known
 
 

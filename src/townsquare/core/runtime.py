@@ -1,4 +1,4 @@
-"""Sets how the process uses memory and lets threads wait. Nothing is set at import.
+"""Sets how the process uses memory. Nothing is set at import.
 
 Memory that is freed stays with the process while it simulates, to be used again in the next step, by any thread. A step
 of a million agents makes and frees gigabytes of arrays. The C library gives such memory back to the system at once and
@@ -89,13 +89,3 @@ def take_over() -> None:
     gc.set_threshold(NEW_OBJECTS)
     atexit.register(gc.freeze)  # else the exit takes 0.15 s to look for cycles in memory that goes back to the system
     share_memory()
-    let_waiting_threads_sleep()
-
-
-def let_waiting_threads_sleep() -> None:
-    """Let waiting threads sleep, unless the user has set otherwise.
-
-    By default they spin, and take a processor from the thread that writes the last step, or from another run. GNU's
-    OpenMP reads this when the first kernel runs.
-    """
-    os.environ.setdefault("OMP_WAIT_POLICY", "passive")

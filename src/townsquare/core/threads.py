@@ -1,18 +1,17 @@
-"""Sets how many threads the compiled kernels use."""
+"""Share work among threads: compiled kernels over many rows, and blocks of agents."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
-from typing import TypeVar
+from functools import cache
+from itertools import pairwise
+from threading import local
+from typing import Any, NamedTuple, TypeVar
 
 import numba as nb
 
-from townsquare.core.runtime import let_waiting_threads_sleep
-
-_LAYERS = ("omp", "tbb")
-"""Of Numba's thread pools, those that several threads may use at once."""
 Item = TypeVar("Item")
 Result = TypeVar("Result")
 
@@ -20,26 +19,64 @@ FEW = 4
 """Items below which they are done one after the other."""
 SMALL = 5_000
 """Agents below which one thread is faster: measured, kernels of so few rows end before other threads wake up."""
+LEAST = 1_024
+"""Rows of the smallest part that is worth a thread."""
+PARTS = 4
+"""Parts for each thread, so that a thread whose rows are quick takes more of them."""
+_here = local()
+
+
+class Part(NamedTuple):
+    """The rows of one call of a kernel: ``start`` to ``stop`` - 1."""
+
+    start: int
+    stop: int
+
+
+def available() -> int:
+    """Return how many threads this thread may use: all (``NUMBA_NUM_THREADS``), unless :func:`threads_for` limits."""
+    all_threads: int = nb.config.NUMBA_NUM_THREADS  # type: ignore[attr-defined]
+    return getattr(_here, "threads", all_threads)
+
+
+@contextmanager
+def limited(threads: int, least: int = LEAST) -> Iterator[None]:
+    """Let this thread use ``threads`` threads, for parts of at least ``least`` rows."""
+    before = vars(_here).copy()
+    _here.threads, _here.least = threads, least
+    try:
+        yield
+    finally:
+        vars(_here).clear()
+        vars(_here).update(before)
 
 
 @contextmanager
 def threads_for(n_agents: int) -> Iterator[None]:
     """Use one thread for small runs, else all available threads; results are the same, bit for bit.
 
-    Where other processes want the processors too, a kernel that waits for its second thread takes 12 ms instead of
-    0.1: a run of 40 agents was 17 times slower with two threads than with one.
-
     >>> with threads_for(100):
-    ...     nb.get_num_threads()
+    ...     available()
     1
     """
-    let_waiting_threads_sleep()
-    before = nb.get_num_threads()
-    nb.set_num_threads(1 if n_agents < SMALL else before)
-    try:
+    with limited(1 if n_agents < SMALL else available()):
         yield
-    finally:
-        nb.set_num_threads(before)
+
+
+def in_parts(kernel: Callable[..., None], n: int, *arguments: Any) -> None:
+    """Call ``kernel(part, *arguments)`` for parts of ``n`` rows, in several threads if there are enough rows.
+
+    A kernel is compiled with ``nogil=True`` and writes only the rows of its part, so that results do not depend on the
+    parts. Loops that Numba itself shares among threads (``prange``) take twice as long to compile.
+    """
+    parts = min(n // getattr(_here, "least", LEAST), PARTS * available())
+    if parts < 2 or available() == 1:
+        kernel(Part(0, n), *arguments)
+        return
+    bounds = [n * k // parts for k in range(parts + 1)]
+    calls = [_pool().submit(kernel, Part(*ends), *arguments) for ends in pairwise(bounds)]
+    for call in calls:
+        call.result()
 
 
 def each(work: Callable[[Item], Result], items: Sequence[Item]) -> list[Result]:
@@ -53,21 +90,16 @@ def each(work: Callable[[Item], Result], items: Sequence[Item]) -> list[Result]:
     >>> each(lambda number: number + 1, [1, 2, 3])
     [2, 3, 4]
     """
-    threads = nb.get_num_threads()
-    if threads == 1 or len(items) < FEW or not _several_may():
+    if available() == 1 or len(items) < FEW:
         return [work(item) for item in items]
-
-    def alone(item: Item) -> Result:
-        nb.set_num_threads(1)  # of this thread
-        return work(item)
-
-    with ThreadPoolExecutor(min(threads, len(items)), "townsquare-blocks") as pool:
-        return list(pool.map(alone, items))
+    return list(_pool().map(work, items))
 
 
-def _several_may() -> bool:
-    """Return whether kernels may be started from several threads; unknown, so False, before the first kernel."""
-    try:
-        return nb.threading_layer() in _LAYERS  # type: ignore[attr-defined]
-    except ValueError:
-        return False
+@cache
+def _pool() -> ThreadPoolExecutor:
+    """Return the threads of this process; each works alone on what it is given."""
+    return ThreadPoolExecutor(nb.config.NUMBA_NUM_THREADS, "townsquare", _work_alone)  # type: ignore[attr-defined]
+
+
+def _work_alone() -> None:
+    _here.threads = 1

@@ -17,6 +17,14 @@ from townsquare.core.draws import U64, mix
 _BLOCK = 1 << 16  # rows that are numbered at a time: they stay in the cache
 
 
+@nb.njit(inline="always", cache=True)
+def _equal(row: Array, other: Array) -> bool:
+    equal = True
+    for j in range(row.shape[0]):
+        equal &= row[j] == other[j]
+    return equal
+
+
 @nb.njit(nogil=True, cache=True)
 def _number(rows: Array, distinct: Array, n: int, table: Array, out: Array) -> int:
     """Number each row, append new rows to ``distinct``, and return how many distinct rows there are."""
@@ -26,11 +34,12 @@ def _number(rows: Array, distinct: Array, n: int, table: Array, out: Array) -> i
         for value in rows[x]:
             word = mix(word ^ value)
         at = np.int64(word & U64(mask))
-        while table[at] >= 0 and (distinct[table[at]] != rows[x]).any():
+        while table[at] >= 0 and not _equal(distinct[table[at]], rows[x]):
             at = (at + 1) & mask
         if table[at] < 0:
             table[at] = n
-            distinct[n] = rows[x]
+            for j in range(rows.shape[1]):
+                distinct[n, j] = rows[x, j]
             n += 1
         out[x] = table[at]
     return n

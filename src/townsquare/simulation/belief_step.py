@@ -37,7 +37,7 @@ from townsquare.core.errors import ContractError, SettingError
 from townsquare.core.member_errors import call_member, check_array
 from townsquare.core.pairs import lookup, rows_between, spans
 from townsquare.core.schema import NONE
-from townsquare.core.threads import each
+from townsquare.core.threads import Part, each, in_parts
 from townsquare.record.batches import Batches
 from townsquare.scenario.population.question_bank import QuestionBank
 from townsquare.settings.config import MemberParams
@@ -80,10 +80,10 @@ class _Roots(NamedTuple):
     stance: Array
 
 
-@nb.njit(parallel=True, nogil=True, cache=True)
-def _count(indptr: Array, index: Array, n_stances: Array, out: Array) -> None:
+@nb.njit(nogil=True, cache=True)
+def _count(part: Part, indptr: Array, index: Array, n_stances: Array, out: Array) -> None:
     """Count the stances of the exposures of each agent into ``out[i + 1]``."""
-    for i in nb.prange(indptr.shape[0] - 1):
+    for i in range(part.start, part.stop):
         n = 0
         for e in range(indptr[i], indptr[i + 1]):
             n += n_stances[index[e]]
@@ -100,30 +100,23 @@ class _Credible(NamedTuple):
     credibility: Array
 
 
-@nb.njit(parallel=True, nogil=True, cache=True)
+@nb.njit(nogil=True, cache=True)
 def _spread(
-    indptr: Array,
-    lo: int,
-    shown: _Shown,
-    roots: _Roots,
-    credible: _Credible,
-    n_propositions: int,
-    out_ptr: Array,
-    out: tuple[Array, ...],
-) -> None:
+    part: Part, indptr: Array, shown: _Shown, roots: _Roots, credible: _Credible, n_propositions: int,
+    out_ptr: Array, out: tuple[Array, ...],
+) -> None:  # fmt: skip
     """Write one output row for each (exposure, stance of its root): by proposition, then feed order, within each agent.
 
-    ``indptr`` counts from row ``lo`` of the exposures; ``out`` holds the columns of ``Exposed`` after ``indptr``,
-    and the exposure of each row.
+    ``out`` holds the columns of ``Exposed`` after ``indptr``, and the exposure of each row.
     """
     code, shown_post, shown_rank, shown_author, shown_first = shown
     _, root_of, proposition_of, stance_of = roots
     has_credibility, credibility_of = credible
     proposition, post, rank, author, credibility, stance, likes, first_seen, weight, index = out
-    for i in nb.prange(indptr.shape[0] - 1):
+    for i in range(part.start, part.stop):
         at = out_ptr[i]
         for p in range(n_propositions):
-            for e in range(lo + indptr[i], lo + indptr[i + 1]):
+            for e in range(indptr[i], indptr[i + 1]):
                 root = root_of[code[e]]
                 about, taken = root.proposition, root.stance
                 for x in range(root.first, root.first + root.count):
@@ -215,15 +208,15 @@ class InputsOfStep:
             return no_exposures(stop - first), np.empty(0, np.int32)
         agent = rows["agent"]
         lo, hi = rows_between(agent, first, stop)
-        indptr = offsets(agent[lo:hi], first, stop - first)
+        indptr = lo + offsets(agent[lo:hi], first, stop - first)
         out_ptr = np.zeros(stop - first + 1, np.int64)
-        _count(indptr, rows.index[lo:hi], roots.n_stances, out_ptr)
+        in_parts(_count, stop - first, indptr, rows.index, roots.n_stances, out_ptr)
         np.cumsum(out_ptr, out=out_ptr)
         m = int(out_ptr[-1])
         dtypes = ("i2", "i4", "i2", "i4", "f8", "f8", "i4", "?", "f8", "i4")  # as in Exposed; then the row
         out = tuple(np.empty(m, dtype) for dtype in dtypes)
         shown = _Shown(rows.index, *(rows[name] for name in _Shown._fields[1:]))
-        _spread(indptr, lo, shown, roots, self._credible, self._world.n_propositions, out_ptr, out)
+        in_parts(_spread, stop - first, indptr, shown, roots, self._credible, self._world.n_propositions, out_ptr, out)
         return Exposed(out_ptr, *out[:-1]), out[-1]
 
     def contents(self, row: Array) -> Contents:

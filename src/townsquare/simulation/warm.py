@@ -110,14 +110,10 @@ def warm_beliefs(name: str) -> None:
 
 
 def warm_pairs() -> None:
-    """Add a pair to each kind of store: reactions, seen roots, and trust, which is read-only between steps."""
+    """Add a pair to each kind of store that the first run has: reactions and seen roots."""
     indptr, keys = np.array([0, 1], np.int64), np.zeros(1, np.int32)
     for dtype in (np.uint8, np.int16):
         upsert(empty_block(1, dtype), indptr, keys, np.zeros(1, dtype))
-    trust = empty_block(1, np.float64)
-    for array in (*trust, indptr, keys):
-        array.flags.writeable = False
-    upsert(trust, indptr, keys, np.zeros(1))
 
 
 def warm() -> None:

@@ -10,7 +10,6 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
-import numba
 import numpy as np
 import polars as pl
 import pytest
@@ -25,6 +24,7 @@ from townsquare.core.actions import ActionKind
 from townsquare.core.array_types import Array
 from townsquare.core.draws import Stage
 from townsquare.core.enums import Slot
+from townsquare.core.threads import limited
 from townsquare.pages.view.serving import serving
 from townsquare.record.run import Run
 from townsquare.settings.config import Feed as FeedSettings
@@ -110,13 +110,9 @@ def test_commands_and_the_viewer_use_it(name: str, package: Path, tmp_path: Path
 def test_parts_of_readers_and_threads_change_nothing(name: str, world: World, monkeypatch: pytest.MonkeyPatch) -> None:
     whole = feed_by(world, name)
     monkeypatch.setattr(rank, "PART", 7)
-    before = numba.get_num_threads()
-    try:
-        for threads in (1, min(2, numba.config.NUMBA_NUM_THREADS)):  # type: ignore[attr-defined]
-            numba.set_num_threads(threads)
+    for threads in (1, 2):
+        with limited(threads, least=1):
             assert equal_columns(feed_by(world, name).exposures, whole.exposures)
-    finally:
-        numba.set_num_threads(before)
 
 
 # --- on one and the same world: who is shown what -----------------------------------------------------------

@@ -266,8 +266,8 @@ def test_a_broken_declaration_is_caught(changes: dict, said: dict[str, str]) -> 
         check_belief_rule(broken(**changes))
 
 
-def halves_the_ends(rows, cells, out):
-    AVERAGING.replay.run(rows, cells, out)
+def halves_the_ends(part, rows, cells, out):
+    AVERAGING.replay.run(part, rows, cells, out)
     out *= 0.5
 
 

@@ -7,7 +7,6 @@ from dataclasses import replace
 from itertools import compress
 from typing import Any
 
-import numba
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -20,6 +19,7 @@ from townsquare.core.draws import U64, bits_oracle, chain, text_key
 from townsquare.core.enums import ActionStatus, PostKind, PostType, Reason, Slot, Veracity
 from townsquare.core.pairs import BLOCK
 from townsquare.core.schema import NONE
+from townsquare.core.threads import limited
 from townsquare.settings.config import Actions
 from townsquare.simulation.actions import resolve
 from townsquare.simulation.feed.build import Feed
@@ -270,7 +270,6 @@ def test_numbers_that_no_column_has_room_for_are_refused(still: Square) -> None:
 @pytest.mark.parametrize("threads", [1, 2])
 def test_agents_of_every_block_are_judged_by_their_own_past(threads: int) -> None:
     """Of four blocks, of which two are judged at a time where there are threads."""
-    threads = min(threads, numba.config.NUMBA_NUM_THREADS)  # type: ignore[attr-defined]
     n = 3 * BLOCK + 50
     world = town(n, 1)
     root, last = post(world, n), n - 1
@@ -281,13 +280,9 @@ def test_agents_of_every_block_are_judged_by_their_own_past(threads: int) -> Non
     some = [0, 1, BLOCK - 1, BLOCK, 2 * BLOCK, last]
     on_row = [{"agent": agent, "kind": K.LIKE, "row": row_of(feed, agent, root), "target": root} for agent in some]
     strangers = [{"agent": agent, "kind": K.POST, "text": 0} for agent in (-1, n, BLOCK * 5)]
-    before = numba.get_num_threads()
-    numba.set_num_threads(threads)
-    try:
+    with limited(threads):
         chosen = choices(strangers[0], *on_row, *strangers[1:])
         rows = resolve(world, feed, chosen, EVERY_KIND, Actions()).rows["actions"]
-    finally:
-        numba.set_num_threads(before)
     assert reasons(rows) == [
         "not_shown", "none", "repeated", "none", "none", "none", "repeated", "not_shown", "not_shown",
     ]  # fmt: skip

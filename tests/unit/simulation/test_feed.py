@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-import numba
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -35,6 +34,7 @@ from townsquare.core.coded_rows import CodedRows
 from townsquare.core.draws import Stage
 from townsquare.core.enums import LogKind, PostKind, Slot, Verdict
 from townsquare.core.schema import NONE
+from townsquare.core.threads import limited
 from townsquare.settings.config import Beliefs, LabelWeight
 from townsquare.settings.config import Feed as FeedSettings
 from townsquare.simulation.change import Change
@@ -162,14 +162,10 @@ def test_nobodys_feed_depends_on_who_else_is_asked(
 def test_one_or_two_threads_give_the_same_rows() -> None:
     worlds = list(steps_of(settings_of(agents=150, steps=3, moderation={"strategy": "community"})))
     world = worlds[-1][0]
-    before = numba.get_num_threads()
-    try:
-        feeds = []
-        for threads in (1, min(2, numba.config.NUMBA_NUM_THREADS)):  # type: ignore[attr-defined]
-            numba.set_num_threads(threads)
+    feeds = []
+    for threads in (1, 2):
+        with limited(threads, least=1):
             feeds.append(feed_of(world))
-    finally:
-        numba.set_num_threads(before)
     assert equal_columns(feeds[0].exposures, feeds[1].exposures)
     assert len(feeds[0].exposures["agent"]) > 1000
 

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from townsquare.core.draws import U64, chain, key1, mix
+from townsquare.core.threads import Part
 from townsquare.simulation.feed.candidates import CANDIDATE, Candidates, Pool
 from townsquare.simulation.feed.rank_kernels import FEED_ROW, Ranked, Readers, rank
 
@@ -79,7 +80,7 @@ def expected(
 def test_feeds_are_ranked_as_plain_python_ranks_them(followed: int, others: int, pool: int) -> None:
     (candidates, shared), readers = some_posts(followed, pool), some_readers(others)
     out = Ranked(np.zeros((AGENTS, followed + others), FEED_ROW), np.zeros(AGENTS, np.int64))
-    rank(candidates, shared, readers, out)
+    rank(Part(0, AGENTS), candidates, shared, readers, out)
     for agent in range(AGENTS):
         theirs = readers.followed[readers.follow_ptr[agent] : readers.follow_ptr[agent + 1]].tolist()
         assert out.rows[agent, : out.counts[agent]].tolist() == expected(candidates, shared, theirs, others, agent)

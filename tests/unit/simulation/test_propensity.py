@@ -29,6 +29,7 @@ from townsquare.core.actions import ActionKind
 from townsquare.core.coded_rows import column_at
 from townsquare.core.draws import U64, Draws, Stage
 from townsquare.core.enums import AgentKind, LogKind, PostKind, Verdict
+from townsquare.core.threads import Part
 from townsquare.scenario.grammar import bundled_grammar
 from townsquare.simulation.change import Change
 from townsquare.simulation.policies import propensity_kernels as kernels
@@ -144,7 +145,7 @@ def test_people_write_so_many_posts_on_average_whatever_the_tail() -> None:
     for sd in (0.0, 1.0, 2.3):
         posting, _ = kernels.propensities(agents, (U64(5), U64(6)), sd, 0.0, 0.0)
         out = np.zeros(agents.size, np.int64)
-        kernels.count_posts(agents, ones, posting, rate_of_posts(0.3, sd, 5), 5, U64(9), out)
+        kernels.count_posts(Part(0, agents.size), agents, ones, posting, rate_of_posts(0.3, sd, 5), 5, U64(9), out)
         assert out.mean() == pytest.approx(0.3, abs=0.01)
         assert out.max() <= 5
 

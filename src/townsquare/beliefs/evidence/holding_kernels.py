@@ -18,6 +18,7 @@ import numpy.typing as npt
 from townsquare.beliefs.evidence.near import NearPairs
 from townsquare.core.array_types import Bool, Byte, Float, Int16, Int32, Int64
 from townsquare.core.enums import HoldingChange, Origin
+from townsquare.core.threads import Part, in_parts
 
 NOTHING = 255
 """Outcome of a claim that changed nothing."""
@@ -202,10 +203,12 @@ def _receive_agent(
             out.by[left] = claim
 
 
-@nb.njit(parallel=True, cache=True)
-def receive(rows: Incoming, claims: Claims, records: HeldRecords, stance: Float, at: Thresholds, out: Outcome) -> None:
+@nb.njit(nogil=True, cache=True)
+def receive(
+    part: Part, rows: Incoming, claims: Claims, records: HeldRecords, stance: Float, at: Thresholds, out: Outcome
+) -> None:
     """Take in every incoming claim of n agents, in order; ``stance`` (n, P) is that before the step."""
-    for i in nb.prange(rows.indptr.shape[0] - 1):
+    for i in range(part.start, part.stop):
         _receive_agent(i, rows, claims, records, stance, at, out)
 
 
@@ -246,8 +249,5 @@ def resolve(came: Arrivals, flags: Byte, first: int, stance: Float, theta: float
     rows.indptr[0] = 0
     records, out = HeldRecords(came.indptr, np.arange(k, dtype=np.int32), flags), room_for(k - first)
     at = Thresholds(theta, theta, -1.0)
-    if came.indptr.shape[0] == 2:
-        _receive_agent(0, rows, claims, records, stance, at, out)  # waking another thread takes longer
-    else:
-        receive(rows, claims, records, stance, at, out)
+    in_parts(receive, came.indptr.shape[0] - 1, rows, claims, records, stance, at, out)
     return out

@@ -26,6 +26,7 @@ from townsquare.beliefs.evidence.conflict import check_records
 from townsquare.core.array_types import Float, Int64
 from townsquare.core.draws import U64
 from townsquare.core.errors import DataError, SettingError
+from townsquare.core.threads import Part, in_parts
 
 DEFAULT_SEEDS = 10
 """n of the paper's table A5."""
@@ -153,17 +154,12 @@ def _choose(amounts: Float, target: float, chosen: Int64) -> None:
         chosen[out] = new
 
 
-@nb.njit(parallel=True, cache=True, error_model="numpy")
+@nb.njit(nogil=True, cache=True, error_model="numpy")
 def _choose_many(
-    sign: npt.NDArray[np.int8],
-    strong: Float,
-    anchoring: Float,
-    scale: float,
-    keys: npt.NDArray[U64],
-    target: Float,
-    chosen: Int64,
-) -> None:
-    for i in nb.prange(chosen.shape[0]):
+    part: Part, sign: npt.NDArray[np.int8], strong: Float, anchoring: Float, scale: float, keys: npt.NDArray[U64],
+    target: Float, chosen: Int64,
+) -> None:  # fmt: skip
+    for i in range(part.start, part.stop):
         order = np.argsort(keys[i], kind="mergesort")
         ranked = np.empty(order.shape[0])
         for x in range(order.shape[0]):
@@ -201,5 +197,5 @@ def choose_for_many(
     chosen = np.empty((wanted.size, number), np.int64)
     if wanted.size:
         order = np.ascontiguousarray(keys, U64)
-        _choose_many(sign, strong, anchorings, float(prior_scale), order, wanted, chosen)
+        in_parts(_choose_many, wanted.size, sign, strong, anchorings, float(prior_scale), order, wanted, chosen)
     return chosen

@@ -15,6 +15,7 @@ from townsquare.beliefs.equation import stances_of, start_log_odds
 from townsquare.beliefs.grids import Grid
 from townsquare.core import registry
 from townsquare.core.array_types import Float
+from townsquare.core.threads import in_parts
 from townsquare.humans.fit.stepped import Steps, ends_of
 
 
@@ -64,7 +65,7 @@ def compiled(
     cells = shape[0] * shape[1]
     table = settings({**_defaults(rule, cells, margin), **numbers}, replay.settings, cells)
     out = np.empty((rows.initial.size, *shape))
-    replay.run(rows, table.reshape(shape), out)
+    in_parts(replay.run, rows.initial.shape[0], rows, table.reshape(shape), out)
     return out
 
 

@@ -8,18 +8,19 @@ import numpy.typing as npt
 
 from townsquare.core.array_types import Int32, Int64
 from townsquare.core.draws import U64, StageDraws, key2, u01
+from townsquare.core.threads import Part, in_parts
 from townsquare.scenario.graphs.contract import Edges
 
 
-@nb.njit(parallel=True, cache=True, error_model="numpy")
-def _attach(new: Int64, before: Int64, m: int, base: U64, followed: Int32) -> None:
+@nb.njit(nogil=True, cache=True, error_model="numpy")
+def _attach(part: Part, new: Int64, before: Int64, m: int, base: U64, followed: Int32) -> None:
     """Draw ``m`` distinct agents for each newcomer, each by its weight among those not yet drawn.
 
     ``before`` (N + 1,) holds the weights summed up. Exactly one draw a follow: a number below the weight that is
     left, shifted past those drawn already in order of their rows.
     """
     n = before.shape[0] - 1
-    for i in nb.prange(new.shape[0]):
+    for i in range(part.start, part.stop):
         drawn = np.empty(m, np.int64)
         left = before[n]
         for q in range(m):
@@ -62,5 +63,5 @@ def attach(new: Int64, in_degree: npt.NDArray[np.integer], m: int, draws: StageD
     m = min(m, int(np.count_nonzero(weight > 0)))
     new = np.ascontiguousarray(new, np.int64)
     followed = np.empty(new.shape[0] * m, np.int32)
-    _attach(new, before, m, draws.base("attach", lasting=True), followed)
+    in_parts(_attach, new.shape[0], new, before, m, draws.base("attach", lasting=True), followed)
     return Edges(np.repeat(new.astype(np.int32), m), followed)

@@ -8,12 +8,13 @@ import numpy.typing as npt
 
 from townsquare.core.array_types import Int32, Int64
 from townsquare.core.draws import U64, key2, u01
+from townsquare.core.threads import Part, in_parts
 from townsquare.scenario.graphs.contract import Edges
 
 
-@nb.njit(parallel=True, cache=True, error_model="numpy")
+@nb.njit(nogil=True, cache=True, error_model="numpy")
 def _walk(
-    order: Int64, start: Int64, block: Int64, within: npt.NDArray[np.float64], between: float, base: U64,
+    part: Part, order: Int64, start: Int64, block: Int64, within: npt.NDArray[np.float64], between: float, base: U64,
     offsets: Int64, followed: Int32,
 ) -> None:  # fmt: skip
     """Walk the agents of one's own block, then all others, in geometric leaps; count the follows, or fill them in.
@@ -23,26 +24,26 @@ def _walk(
     """
     n = order.shape[0]
     fill = followed.shape[0] > 0
-    for here in nb.prange(n):
+    for here in range(part.start, part.stop):
         i = order[here]
         first = start[block[i]]
         many = start[block[i] + 1] - first
         count = 0
-        for part in range(2):
-            p = within[block[i]] if part == 0 else between
-            end = many - 1 if part == 0 else n - many
+        for outside in range(2):
+            p = within[block[i]] if outside == 0 else between
+            end = many - 1 if outside == 0 else n - many
             log_miss = np.log1p(-p)  # -inf at p = 1, where every leap is one
             at = -1.0
             leap = 0
             while p > 0:
-                u = u01(key2(base, i, (U64(part) << U64(32)) + U64(leap)))
+                u = u01(key2(base, i, (U64(outside) << U64(32)) + U64(leap)))
                 leap += 1
                 at += 1.0 + np.floor(np.log1p(-u) / log_miss)
                 if not at < end:
                     break
                 if fill:
                     spot = np.int64(at)
-                    if part == 0:
+                    if outside == 0:
                         spot += first
                         spot += spot >= here
                     else:
@@ -73,8 +74,8 @@ def follow_by_block(block: Int64, within: npt.NDArray[np.float64], between: floa
     order = np.argsort(block, kind="stable")
     start = np.searchsorted(block[order], np.arange(within.shape[0] + 1))
     offsets = np.zeros(block.shape[0] + 1, np.int64)
-    _walk(order, start, block, within, between, base, offsets, np.empty(0, np.int32))
+    in_parts(_walk, block.shape[0], order, start, block, within, between, base, offsets, np.empty(0, np.int32))
     np.cumsum(offsets, out=offsets)
     followed = np.empty(int(offsets[-1]), np.int32)
-    _walk(order, start, block, within, between, base, offsets, followed)
+    in_parts(_walk, block.shape[0], order, start, block, within, between, base, offsets, followed)
     return Edges(np.repeat(np.arange(block.shape[0], dtype=np.int32), np.diff(offsets)), followed)

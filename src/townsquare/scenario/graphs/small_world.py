@@ -13,6 +13,7 @@ import numpy as np
 
 from townsquare.core.array_types import Int32
 from townsquare.core.draws import U64, StageDraws, key2, u01
+from townsquare.core.threads import Part, in_parts
 from townsquare.scenario.graphs.contract import Edges, GraphKind, check_size
 from townsquare.settings.config import MemberParams, setting
 
@@ -24,13 +25,14 @@ class SmallWorldParams(MemberParams):
     p: float = setting(0.1, "probability that a follow is rewired to a random account", ge=0, le=1)
 
 
-@nb.njit(parallel=True, cache=True, error_model="numpy")
-def _ring(n: int, k: int, p: float, turn: U64, target: U64, followed: Int32) -> None:
+@nb.njit(nogil=True, cache=True, error_model="numpy")
+def _ring(part: Part, k: int, p: float, turn: U64, target: U64, followed: Int32) -> None:
     """Fill ``followed`` (n, k): the ring, then each follow in turn, turned or not.
 
     A target is drawn until it is one that the agent does not follow; its key holds the place in the row and the try.
     """
-    for i in nb.prange(n):
+    n = followed.shape[0]
+    for i in range(part.start, part.stop):
         row = followed[i]
         for q in range(k):
             step = q // 2 + 1
@@ -56,7 +58,7 @@ def _build(n: int, params: SmallWorldParams, draws: StageDraws, **_: object) -> 
     everyone = n - 1 <= params.k
     k, p = (n - 1, 0.0) if everyone else (params.k, params.p)
     followed = np.empty((n, k), np.int32)
-    _ring(n, k, p, draws.base("turn", lasting=True), draws.base("target", lasting=True), followed)
+    in_parts(_ring, n, k, p, draws.base("turn", lasting=True), draws.base("target", lasting=True), followed)
     return Edges(np.repeat(np.arange(n, dtype=np.int32), k), followed.reshape(-1))
 
 

@@ -28,6 +28,7 @@ from townsquare.core.array_types import Array, Int64
 from townsquare.core.coded_rows import CodedRows
 from townsquare.core.pairs import spans, upsert
 from townsquare.core.schema import NONE
+from townsquare.core.threads import in_parts
 from townsquare.record.batches import Batches
 from townsquare.settings.config import Evidence
 from townsquare.simulation.change import NOTHING, Change
@@ -87,7 +88,9 @@ def _resolve(
     flags: Any = block.value
     out = room_for(incoming.claim.size)
     stance = np.ascontiguousarray(world.belief[number].stance)
-    receive(rows, claims, HeldRecords(block.indptr, block.key, flags), stance, at, out)
+    in_parts(
+        receive, rows.indptr.shape[0] - 1, rows, claims, HeldRecords(block.indptr, block.key, flags), stance, at, out
+    )
     return out
 
 

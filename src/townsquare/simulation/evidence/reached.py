@@ -11,6 +11,7 @@ from townsquare.core.array_types import Array, Bool, Int32, Int64
 from townsquare.core.coded_rows import CodedRows
 from townsquare.core.enums import PostKind
 from townsquare.core.pairs import rows_between
+from townsquare.core.threads import Part, in_parts
 from townsquare.record.batches import Batches
 from townsquare.simulation.world import World
 from townsquare.simulation.world_kernels import offsets
@@ -69,17 +70,11 @@ class _Made(NamedTuple):
         return offsets
 
 
-@nb.njit(parallel=True, cache=True)
+@nb.njit(nogil=True, cache=True)
 def _spread(
-    shown: _Made,
-    written: _Made,
-    same_as: Array,
-    out_indptr: Array,
-    claim: Array,
-    row: Array,
-    own: Array,
-) -> None:
-    for i in nb.prange(out_indptr.shape[0] - 1):
+    part: Part, shown: _Made, written: _Made, same_as: Array, out_indptr: Array, claim: Array, row: Array, own: Array,
+) -> None:  # fmt: skip
+    for i in range(part.start, part.stop):
         at = out_indptr[i]
         for e in range(shown.indptr[i], shown.indptr[i + 1]):
             k = shown.what[e]
@@ -119,7 +114,7 @@ def reached(world: World, exposures: CodedRows, first: int, stop: int, own_posts
     out_indptr = shown.offsets() + written.offsets()
     m = int(out_indptr[-1])
     claim, row, own = np.empty(m, np.int32), np.empty(m, np.int64), np.empty(m, np.bool_)
-    _spread(shown, written, world.claims["same_as"], out_indptr, claim, row, own)
+    in_parts(_spread, n, shown, written, world.claims["same_as"], out_indptr, claim, row, own)
     claims_of_block = Reached(out_indptr, claim, row, own)
     return _heard(claims_of_block, world.excluded_claims) if world.excluded_claims.size else claims_of_block
 

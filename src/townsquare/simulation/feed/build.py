@@ -22,6 +22,7 @@ from townsquare.core.draws import StageDraws
 from townsquare.core.enums import Slot
 from townsquare.core.pairs import rows_between, spans
 from townsquare.core.schema import NONE
+from townsquare.core.threads import in_parts
 from townsquare.simulation.feed.candidates import FeedInputs, feed_inputs, per_root
 from townsquare.simulation.feed.options import FeedOptions
 from townsquare.simulation.feed.rank import rank_all, rank_for_readers
@@ -67,9 +68,9 @@ def build(world: World, ranker: ChosenRanker, options: FeedOptions, draw: StageD
                 ranked = rank_for_readers(view, ranker, inputs, readers, part, lo, draw)
             if part.sent.size:
                 ranked = put_on_top(_messages(world, inputs, part.sent), ranked)
-            count_rows(readers, ranked, comments, ptr)
+            in_parts(count_rows, readers.agents.shape[0], readers, ranked, comments, ptr)
             np.cumsum(ptr, out=ptr)
-            write_rows(readers, ranked, comments, roots, notes, ptr, rows)
+            in_parts(write_rows, readers.agents.shape[0], readers, ranked, comments, roots, notes, ptr, rows)
     n = int(indptr[-1])
     columns = {name: column[:n] for name, column in rows._asdict().items()}
     code = columns.pop("code")

@@ -12,6 +12,7 @@ from townsquare.core.array_types import Array, read_only
 from townsquare.core.draws import StageDraws
 from townsquare.core.enums import NoteStatus, PostKind, PostStatus, Verdict
 from townsquare.core.schema import NONE
+from townsquare.core.threads import Part, in_parts
 from townsquare.simulation.feed.options import FeedOptions, label_weight
 from townsquare.simulation.feed.rankers.contract import ChosenRanker, Retrieved
 from townsquare.simulation.feed.ranking_view import RankingView
@@ -139,9 +140,9 @@ def feed_inputs(
     )
 
 
-@nb.njit(parallel=True, cache=True)
-def _count(ring: Array, n_rows: Array, in_degree: Array, root: Array, status: Array, out: Array) -> None:
-    for f in nb.prange(ring.shape[0]):
+@nb.njit(nogil=True, cache=True)
+def _count(part: Part, ring: Array, n_rows: Array, in_degree: Array, root: Array, status: Array, out: Array) -> None:
+    for f in range(part.start, part.stop):
         n = 0
         if in_degree[f] > 0:
             for q in range(min(n_rows[f], ring.shape[1])):
@@ -160,9 +161,9 @@ class _Posts(NamedTuple):
     score: Array
 
 
-@nb.njit(parallel=True, cache=True)
-def _fill(ring: Array, n_rows: Array, posts: _Posts, ptr: Array, out: Array) -> None:
-    for f in nb.prange(ring.shape[0]):
+@nb.njit(nogil=True, cache=True)
+def _fill(part: Part, ring: Array, n_rows: Array, posts: _Posts, ptr: Array, out: Array) -> None:
+    for f in range(part.start, part.stop):
         at = ptr[f]
         if at == ptr[f + 1]:
             continue
@@ -181,10 +182,10 @@ def _in_rings(world: World, score: npt.NDArray[np.float64]) -> tuple[npt.NDArray
     ring, n_rows, posts = world.newest, world.n_rows, world.posts
     columns = _Posts(posts["key"], posts["root"], posts["author"], posts["step"], posts["status"], score)
     ptr = np.zeros(ring.shape[0] + 1, np.int64)
-    _count(ring, n_rows, world.in_degree, columns.root, columns.status, ptr)
+    in_parts(_count, ring.shape[0], ring, n_rows, world.in_degree, columns.root, columns.status, ptr)
     np.cumsum(ptr, out=ptr)
     out = np.empty(int(ptr[-1]), CANDIDATE)
-    _fill(ring, n_rows, columns, ptr, out)
+    in_parts(_fill, ring.shape[0], ring, n_rows, columns, ptr, out)
     return ptr, out
 
 

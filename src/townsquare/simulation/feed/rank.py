@@ -14,6 +14,7 @@ import numpy as np
 from townsquare.core.array_types import Array, Float, Int32, Int64, read_only
 from townsquare.core.draws import StageDraws
 from townsquare.core.enums import Verdict
+from townsquare.core.threads import in_parts
 from townsquare.settings.config import Feed as FeedSettings
 from townsquare.simulation.feed.candidates import FeedInputs
 from townsquare.simulation.feed.options import FeedOptions
@@ -47,7 +48,7 @@ class Gathered(NamedTuple):
 def rank_all(inputs: FeedInputs, readers: Readers) -> Ranked:
     """Rank the feeds of one block of readers by the scores of posts."""
     out = _empty(inputs, readers)
-    rank(inputs.candidates, inputs.pool, readers, out)
+    in_parts(rank, readers.agents.shape[0], inputs.candidates, inputs.pool, readers, out)
     return out
 
 
@@ -77,10 +78,19 @@ def rank_for_readers(
         scored = Scored(candidates.indptr, rows, key[candidates.post], score)
         into = Ranked(out.rows[part], out.counts[part])
         if settings.depth_mean is None:
-            choose(some, limit, order, inputs.given is not None, scored, into)
+            in_parts(choose, some.agents.shape[0], some, limit, order, inputs.given is not None, scored, into)
         else:
             depth = depths(some.agents, settings.depth_mean, draw)
-            compose(some, limit, order, Sessions(depth, settings.outside_share, draw.base("mix")), scored, into)
+            in_parts(
+                compose,
+                some.agents.shape[0],
+                some,
+                limit,
+                order,
+                Sessions(depth, settings.outside_share, draw.base("mix")),
+                scored,
+                into,
+            )
     return out
 
 
@@ -97,7 +107,9 @@ def _as_shown(
     score = np.array(score, np.float64, order="C")
     if settings.error > 0:
         key = view.posts["key"][candidates.root]
-        add_error(candidates.reader, key, settings.error, draw.base("error", lasting=True), score)
+        in_parts(
+            add_error, score.shape[0], candidates.reader, key, settings.error, draw.base("error", lasting=True), score
+        )
     if settings.downrank > 0:
         score[view.posts["verdict"][candidates.root] == Verdict.FALSE] -= settings.downrank
     return score
@@ -116,19 +128,29 @@ def gather(view: RankingView, inputs: FeedInputs, readers: Readers, options: Fee
     # A root from a followed account may come from the pool too, and is then left out there: gather so many more.
     wide = readers._replace(others=np.where(readers.others > 0, readers.others + followed.limit, 0))
     ptr, indptr = (np.zeros(agents.size + 1, np.int64) for _ in range(2))
-    count_room(followed.ptr, given.ptr, wide, ptr)
+    in_parts(count_room, wide.agents.shape[0], followed.ptr, given.ptr, wide, ptr)
     np.cumsum(ptr, out=ptr)
     collected, counts = np.empty(int(ptr[-1]), FEED_ROW), np.empty(agents.size, np.int64)
-    collect(followed, inputs.pool, given, wide, ptr, collected, counts)
+    in_parts(collect, wide.agents.shape[0], followed, inputs.pool, given, wide, ptr, collected, counts)
     if not settings.repeat or settings.window_hours is not None:
         window = settings.window_hours
         row, root = options.oldest(view.step, window), options.oldest(view.step, window and 2 * window)
         limits = Limits(row, root, settings.repeat)
-        keep_fresh(readers, ptr, inputs.roots.row, view.posts["step"], limits, collected, counts)
+        in_parts(
+            keep_fresh,
+            readers.agents.shape[0],
+            readers,
+            ptr,
+            inputs.roots.row,
+            view.posts["step"],
+            limits,
+            collected,
+            counts,
+        )
     np.cumsum(counts, out=indptr[1:])
     m = int(indptr[-1])
     rows, columns = np.empty(m, FEED_ROW), tuple(np.empty(m, np.int32) for _ in range(4))
-    lay_out(agents, ptr, collected, indptr, inputs.roots.row, rows, columns)
+    in_parts(lay_out, agents.shape[0], agents, ptr, collected, indptr, inputs.roots.row, rows, columns)
     return Gathered(rows, ReaderCandidates(*map(read_only, (indptr, *columns, rows["slot"] == 0))))
 
 

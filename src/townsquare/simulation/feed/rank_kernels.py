@@ -11,11 +11,10 @@ import numpy.typing as npt
 from townsquare.core.array_types import Array
 from townsquare.core.draws import U64, key1, mix
 from townsquare.core.pairs import has
+from townsquare.core.threads import Part
 from townsquare.simulation.feed.candidates import CANDIDATE, Candidates, Pool
 
 _ALL = U64(0xFFFFFFFFFFFFFFFF)
-CHUNK = 128
-"""Agents that one thread takes at a time, with scratch memory for all of them."""
 
 FEED_ROW = np.dtype([("post", "i4"), ("root", "i4"), ("author", "i4"), ("slot", "i4")])
 """A row of a feed: ``root`` is an index of roots, ``author`` wrote the post or passed it on."""
@@ -81,10 +80,10 @@ class Scratch(NamedTuple):
 
 
 @nb.njit(cache=True)
-def _scratch(lo: int, hi: int, candidates: Candidates, pool: Pool, readers: Readers) -> Scratch:
-    """Memory for the largest of the feeds at positions ``lo`` to ``hi``."""
+def _scratch(part: Part, candidates: Candidates, pool: Pool, readers: Readers) -> Scratch:
+    """Memory for the largest of the feeds of some readers."""
     most, others = 1, 0
-    for i in range(lo, hi):
+    for i in range(part.start, part.stop):
         size, local = 0, readers.agents[i] - readers.first
         for j in range(readers.follow_ptr[local], readers.follow_ptr[local + 1]):
             size += candidates.ptr[readers.followed[j] + 1] - candidates.ptr[readers.followed[j]]
@@ -254,10 +253,14 @@ def _pick_others(agent: int, followed: Array, hidden: Array, n: int, limit: int,
         wanted *= 4
 
 
-@nb.njit(cache=True)
-def _rank_chunk(lo: int, hi: int, candidates: Candidates, pool: Pool, readers: Readers, out: Ranked) -> None:
-    scratch = _scratch(lo, hi, candidates, pool, readers)
-    for i in range(lo, hi):
+@nb.njit(nogil=True, cache=True)
+def rank(part: Part, candidates: Candidates, pool: Pool, readers: Readers, out: Ranked) -> None:
+    """Rank the feeds of ``readers`` into ``out``, which is ``candidates.limit`` + the largest of ``others`` wide.
+
+    Scores and keyed draws alone decide the order, so neither the block nor the number of threads can change it.
+    """
+    scratch = _scratch(part, candidates, pool, readers)
+    for i in range(part.start, part.stop):
         agent, local = readers.agents[i], readers.agents[i] - readers.first
         followed = readers.followed[readers.follow_ptr[local] : readers.follow_ptr[local + 1]]
         hidden = readers.hidden[readers.hidden_ptr[local] : readers.hidden_ptr[local + 1]]
@@ -278,34 +281,21 @@ def _rank_chunk(lo: int, hi: int, candidates: Candidates, pool: Pool, readers: R
         out.counts[i] = n + m
 
 
-@nb.njit(parallel=True, cache=True)
-def rank(candidates: Candidates, pool: Pool, readers: Readers, out: Ranked) -> None:
-    """Rank the feeds of ``readers`` into ``out``, which is ``candidates.limit`` + the largest of ``others`` wide.
-
-    Scores and keyed draws alone decide the order, so neither the block nor the number of threads can change it.
-    """
-    n = readers.agents.shape[0]
-    for chunk in nb.prange((n + CHUNK - 1) // CHUNK):
-        _rank_chunk(chunk * CHUNK, min(n, (chunk + 1) * CHUNK), candidates, pool, readers, out)
-
-
 # In two stages: :func:`collect` gathers candidates, a ranker scores them, :func:`choose` makes feeds of them.
 
 
-@nb.njit(cache=True)
-def _collect_chunk(
-    lo: int,
-    hi: int,
-    candidates: Candidates,
-    pool: Pool,
-    given: Given,
-    readers: Readers,
-    ptr: Array,
-    rows: Array,
+@nb.njit(nogil=True, cache=True)
+def collect(
+    part: Part, candidates: Candidates, pool: Pool, given: Given, readers: Readers, ptr: Array, rows: Array,
     counts: Array,
-) -> None:
-    scratch = _scratch(lo, hi, candidates, pool, readers)
-    for i in range(lo, hi):
+) -> None:  # fmt: skip
+    """Gather candidates of ``readers`` into ``rows`` of :data:`FEED_ROW`, ``counts[i]`` of them from ``ptr[i]`` on.
+
+    First the newest row of each root from followed accounts, then the ``others`` roots of the pool with the smallest
+    draws, in order, then what is given.
+    """
+    scratch = _scratch(part, candidates, pool, readers)
+    for i in range(part.start, part.stop):
         agent, local, at = readers.agents[i], readers.agents[i] - readers.first, ptr[i]
         followed = readers.followed[readers.follow_ptr[local] : readers.follow_ptr[local + 1]]
         hidden = readers.hidden[readers.hidden_ptr[local] : readers.hidden_ptr[local + 1]]
@@ -333,25 +323,10 @@ def _collect_chunk(
         counts[i] = at - ptr[i]
 
 
-@nb.njit(parallel=True, cache=True)
-def collect(
-    candidates: Candidates, pool: Pool, given: Given, readers: Readers, ptr: Array, rows: Array, counts: Array
-) -> None:
-    """Gather candidates of ``readers`` into ``rows`` of :data:`FEED_ROW`, ``counts[i]`` of them from ``ptr[i]`` on.
-
-    First the newest row of each root from followed accounts, then the ``others`` roots of the pool with the smallest
-    draws, in order, then what is given.
-    """
-    n = readers.agents.shape[0]
-    for chunk in nb.prange((n + CHUNK - 1) // CHUNK):
-        lo, hi = chunk * CHUNK, min(n, (chunk + 1) * CHUNK)
-        _collect_chunk(lo, hi, candidates, pool, given, readers, ptr, rows, counts)
-
-
-@nb.njit(parallel=True, cache=True)
-def count_room(ptr: Array, given_ptr: Array, readers: Readers, out: Array) -> None:
+@nb.njit(nogil=True, cache=True)
+def count_room(part: Part, ptr: Array, given_ptr: Array, readers: Readers, out: Array) -> None:
     """Count the candidates that each reader can have at most, into ``out[i + 1]``: as :func:`collect` finds them."""
-    for i in nb.prange(readers.agents.shape[0]):
+    for i in range(part.start, part.stop):
         local = readers.agents[i] - readers.first
         n = readers.others[i] + given_ptr[i + 1] - given_ptr[i]
         for j in range(readers.follow_ptr[local], readers.follow_ptr[local + 1]):
@@ -359,16 +334,17 @@ def count_room(ptr: Array, given_ptr: Array, readers: Readers, out: Array) -> No
         out[i + 1] = n
 
 
-@nb.njit(parallel=True, cache=True)
+@nb.njit(nogil=True, cache=True)
 def lay_out(
-    agents: Array, ptr: Array, collected: Array, indptr: Array, root_row: Array, rows: Array, columns: tuple[Array, ...]
-) -> None:
+    part: Part, agents: Array, ptr: Array, collected: Array, indptr: Array, root_row: Array, rows: Array,
+    columns: tuple[Array, ...],
+) -> None:  # fmt: skip
     """Write what each reader has in ``collected`` into ``rows``, and reader, post, root and author as columns.
 
     Candidates of the reader at position ``i`` stand there from ``ptr[i]`` on, and go to ``indptr[i]`` and after.
     """
     reader, post, root, author = columns
-    for i in nb.prange(agents.shape[0]):
+    for i in range(part.start, part.stop):
         for at in range(indptr[i], indptr[i + 1]):
             row = collected[ptr[i] + at - indptr[i]]
             rows[at] = row
@@ -387,16 +363,18 @@ class Scored(NamedTuple):
     score: Array
 
 
-@nb.njit(cache=True)
-def _choose_chunk(
-    lo: int, hi: int, readers: Readers, limit: int, order: U64, by_score: bool, scored: Scored, out: Ranked
-) -> None:
+@nb.njit(nogil=True, cache=True)
+def choose(part: Part, readers: Readers, limit: int, order: U64, by_score: bool, scored: Scored, out: Ranked) -> None:
+    """Make feeds of what :func:`collect` gave: the best ``limit`` rows of followed accounts, ``others`` from others.
+
+    From others come the best ones where ``by_score``, else the first ones.
+    """
     ptr, rows, key, score = scored
     most = 0
-    for i in range(lo, hi):
+    for i in range(part.start, part.stop):
         most = max(most, readers.others[i])
     best, rest, root = np.empty(limit + most, _ENTRY), np.empty(most, _ENTRY), np.empty(limit, np.int32)
-    for i in range(lo, hi):
+    for i in range(part.start, part.stop):
         start, n, m = key1(order, readers.agents[i]), 0, 0
         for e in range(ptr[i], ptr[i + 1]):
             if rows[e].slot == 0:
@@ -413,15 +391,3 @@ def _choose_chunk(
         for x in range(n + m):
             out.rows[i, x] = rows[best[x].position]
         out.counts[i] = n + m
-
-
-@nb.njit(parallel=True, cache=True)
-def choose(readers: Readers, limit: int, order: U64, by_score: bool, scored: Scored, out: Ranked) -> None:
-    """Make feeds of what :func:`collect` gave: the best ``limit`` rows of followed accounts, ``others`` from others.
-
-    From others come the best ones where ``by_score``, else the first ones.
-    """
-    n = readers.agents.shape[0]
-    for chunk in nb.prange((n + CHUNK - 1) // CHUNK):
-        lo, hi = chunk * CHUNK, min(n, (chunk + 1) * CHUNK)
-        _choose_chunk(lo, hi, readers, limit, order, by_score, scored, out)

@@ -11,6 +11,7 @@ import numpy.typing as npt
 from townsquare.core.actions import REACTIONS, ActionKind
 from townsquare.core.array_types import Array, Bool, Float, Int32, Int64, read_only
 from townsquare.core.enums import PostKind, PostStatus
+from townsquare.core.threads import in_parts
 from townsquare.simulation.feed.reaction_kernels import Reactions, count_sides, count_ties
 from townsquare.simulation.world import World
 
@@ -86,7 +87,16 @@ class RankingView:
         reader, author = np.broadcast_arrays(np.asarray(readers, np.int64), np.asarray(authors, np.int64))
         out = np.zeros(reader.shape, np.int64)
         bits = sum(REACTIONS[kind] for kind in _CLOSE)
-        count_ties(reader.ravel(), author.ravel(), self._reacted_to, self.posts["author"], bits, out.ravel())
+        in_parts(
+            count_ties,
+            reader.size,
+            reader.ravel(),
+            author.ravel(),
+            self._reacted_to,
+            self.posts["author"],
+            bits,
+            out.ravel(),
+        )
         return out
 
     @cached_property

@@ -8,8 +8,7 @@ import numba as nb
 import numpy as np
 
 from townsquare.core.array_types import Array
-
-_CHUNK = 4096  # rows that one thread takes at a time
+from townsquare.core.threads import Part
 
 
 class Reactions(NamedTuple):
@@ -20,42 +19,33 @@ class Reactions(NamedTuple):
     done: Array
 
 
-@nb.njit(cache=True)
-def _count_some(
-    first: int, last: int, reader: Array, author: Array, reactions: Reactions, author_of: Array, bits: int, out: Array
+@nb.njit(nogil=True, cache=True)
+def count_ties(
+    part: Part, reader: Array, author: Array, reactions: Reactions, author_of: Array, bits: int, out: Array
 ) -> None:
-    """Count for some rows. Roots of each author are counted once for rows of the same reader that stand together."""
+    """Count to how many roots of its author each reader did a kind of ``bits``, (m,); ``author_of`` is by post.
+
+    Quickest where rows of a reader stand together. Only the reactions of these readers are read.
+    """
     indptr, root, done = reactions
     most = 0
-    for x in range(first, last):
+    for x in range(part.start, part.stop):
         most = max(most, author[x])
     count = np.zeros(most + 1, np.int32)
-    x = first
-    while x < last:
+    x = part.start
+    while x < part.stop:
         i, lo, hi = reader[x], 0, 0
         if i + 1 < indptr.shape[0]:
             lo, hi = indptr[i], indptr[i + 1]
         for e in range(lo, hi):
             if done[e] & bits and author_of[root[e]] <= most:
                 count[author_of[root[e]]] += 1
-        while x < last and reader[x] == i:
+        while x < part.stop and reader[x] == i:
             out[x] = count[author[x]]
             x += 1
         for e in range(lo, hi):
             if author_of[root[e]] <= most:
                 count[author_of[root[e]]] = 0
-
-
-@nb.njit(parallel=True, cache=True)
-def count_ties(reader: Array, author: Array, reactions: Reactions, author_of: Array, bits: int, out: Array) -> None:
-    """Count to how many roots of its author each reader did a kind of ``bits``, (m,); ``author_of`` is by post.
-
-    Quickest where rows of a reader stand together. Only the reactions of these readers are read.
-    """
-    n = reader.shape[0]
-    for chunk in nb.prange((n + _CHUNK - 1) // _CHUNK):
-        lo, hi = chunk * _CHUNK, min(n, (chunk + 1) * _CHUNK)
-        _count_some(lo, hi, reader, author, reactions, author_of, bits, out)
 
 
 @nb.njit(cache=True)

@@ -10,8 +10,9 @@ import numpy as np
 from townsquare.core.array_types import Array
 from townsquare.core.draws import key1, mix, u01
 from townsquare.core.pairs import has, places
+from townsquare.core.threads import Part
 from townsquare.simulation.feed.candidates import Comments, Notes, Roots
-from townsquare.simulation.feed.rank_kernels import CHUNK, Ranked, Readers
+from townsquare.simulation.feed.rank_kernels import Ranked, Readers
 
 _COMMENT = 2  # Slot.COMMENT
 
@@ -46,10 +47,10 @@ def _comments_under(i: int, root: int, readers: Readers, comments: Comments, out
     return n
 
 
-@nb.njit(parallel=True, cache=True)
-def count_rows(readers: Readers, ranked: Ranked, comments: Comments, out: Array) -> None:
+@nb.njit(nogil=True, cache=True)
+def count_rows(part: Part, readers: Readers, ranked: Ranked, comments: Comments, out: Array) -> None:
     """Count the rows of each feed with the comments under its posts, into ``out[i + 1]``."""
-    for i in nb.prange(readers.agents.shape[0]):
+    for i in range(part.start, part.stop):
         n = ranked.counts[i]
         if comments.limit > 0:
             under = np.empty(comments.limit, np.int64)
@@ -98,23 +99,17 @@ def _write_feed(
             at += 1
 
 
-@nb.njit(cache=True)
-def _write_chunk(
-    first: int,
-    last: int,
-    readers: Readers,
-    ranked: Ranked,
-    comments: Comments,
-    roots: Roots,
-    notes: Notes,
-    indptr: Array,
+@nb.njit(nogil=True, cache=True)
+def write_rows(
+    part: Part, readers: Readers, ranked: Ranked, comments: Comments, roots: Roots, notes: Notes, indptr: Array,
     out: Rows,
-) -> None:
+) -> None:  # fmt: skip
+    """Write the feeds of ``readers``; ``indptr`` (n + 1,) says where in ``out`` each agent's rows stand."""
     most = 0
-    for i in range(first, last):
+    for i in range(part.start, part.stop):
         most = max(most, indptr[i + 1] - indptr[i])
     root, position, under = np.empty(most, np.int32), np.empty(most, np.int64), np.empty(comments.limit, np.int64)
-    for i in range(first, last):
+    for i in range(part.start, part.stop):
         agent, lo, hi, local = readers.agents[i], indptr[i], indptr[i + 1], readers.agents[i] - readers.first
         _write_feed(i, lo, readers, ranked, comments, roots, under, out)
         first_seen, last_seen = readers.seen_ptr[local], readers.seen_ptr[local + 1]
@@ -130,14 +125,3 @@ def _write_chunk(
         if readers.labels[i] and roots.labeled > 0:
             for e in range(lo, hi):
                 out.code[e] += roots.labeled
-
-
-@nb.njit(parallel=True, cache=True)
-def write_rows(
-    readers: Readers, ranked: Ranked, comments: Comments, roots: Roots, notes: Notes, indptr: Array, out: Rows
-) -> None:
-    """Write the feeds of ``readers``; ``indptr`` (n + 1,) says where in ``out`` each agent's rows stand."""
-    n = readers.agents.shape[0]
-    for chunk in nb.prange((n + CHUNK - 1) // CHUNK):
-        first, last = chunk * CHUNK, min(n, (chunk + 1) * CHUNK)
-        _write_chunk(first, last, readers, ranked, comments, roots, notes, indptr, out)

@@ -11,7 +11,8 @@ import numpy as np
 from townsquare.core.array_types import Array
 from townsquare.core.draws import U64, key1, key2, mix, u01
 from townsquare.core.pairs import has
-from townsquare.simulation.feed.rank_kernels import _ENTRY, CHUNK, Ranked, Readers, Scored, _among, _insert
+from townsquare.core.threads import Part
+from townsquare.simulation.feed.rank_kernels import _ENTRY, Ranked, Readers, Scored, _among, _insert
 
 _LEAST = 2.0**-54
 """Half a unit of the draws: the logit of a draw of 0 would be infinite."""
@@ -25,16 +26,17 @@ class Limits(NamedTuple):
     repeat: bool
 
 
-@nb.njit(parallel=True, cache=True)
+@nb.njit(nogil=True, cache=True)
 def keep_fresh(
-    readers: Readers, ptr: Array, root_row: Array, post_step: Array, limits: Limits, rows: Array, counts: Array
-) -> None:
+    part: Part, readers: Readers, ptr: Array, root_row: Array, post_step: Array, limits: Limits, rows: Array,
+    counts: Array,
+) -> None:  # fmt: skip
     """Keep the candidates that may be shown, those of each reader still from ``ptr[i]`` on, and count them.
 
     ``rows`` and ``counts`` are as :func:`townsquare.simulation.feed.rank_kernels.collect` gives them, ``root_row`` are
     the rows of posts of the roots, ``post_step`` the steps of posts.
     """
-    for i in nb.prange(readers.agents.shape[0]):
+    for i in range(part.start, part.stop):
         local, at = readers.agents[i] - readers.first, ptr[i]
         first, last = readers.seen_ptr[local], readers.seen_ptr[local + 1]
         for e in range(ptr[i], ptr[i] + counts[i]):
@@ -48,10 +50,10 @@ def keep_fresh(
         counts[i] = at - ptr[i]
 
 
-@nb.njit(parallel=True, cache=True)
-def add_error(reader: Array, key: Array, scale: float, base: U64, score: Array) -> None:
+@nb.njit(nogil=True, cache=True)
+def add_error(part: Part, reader: Array, key: Array, scale: float, base: U64, score: Array) -> None:
     """Add a logistic error to each score, drawn by reader and key of the root: (m,) each."""
-    for e in nb.prange(score.shape[0]):
+    for e in range(part.start, part.stop):
         u = max(u01(key2(base, reader[e], key[e])), _LEAST)
         score[e] += scale * (math.log(u) - math.log1p(-u))
 
@@ -68,16 +70,20 @@ class Sessions(NamedTuple):
     mix: U64
 
 
-@nb.njit(cache=True)
-def _compose_chunk(
-    lo: int, hi: int, readers: Readers, limit: int, order: U64, sessions: Sessions, scored: Scored, out: Ranked
+@nb.njit(nogil=True, cache=True)
+def compose(
+    part: Part, readers: Readers, limit: int, order: U64, sessions: Sessions, scored: Scored, out: Ranked
 ) -> None:
+    """Make feeds of scored candidates: the best rows of followed accounts and of others, mixed row by row.
+
+    At most ``limit`` rows are from followed accounts and ``readers.others`` from others.
+    """
     ptr, rows, key, score = scored
     most = 0
-    for i in range(lo, hi):
+    for i in range(part.start, part.stop):
         most = max(most, readers.others[i])
     inside, outside, root = np.empty(limit, _ENTRY), np.empty(most, _ENTRY), np.empty(limit, np.int32)
-    for i in range(lo, hi):
+    for i in range(part.start, part.stop):
         start, n, m = key1(order, readers.agents[i]), 0, 0
         for e in range(ptr[i], ptr[i + 1]):
             if rows[e].slot == 0:
@@ -97,15 +103,3 @@ def _compose_chunk(
                 out.rows[i, a + b] = rows[inside[a].position]
                 a += 1
         out.counts[i] = a + b
-
-
-@nb.njit(parallel=True, cache=True)
-def compose(readers: Readers, limit: int, order: U64, sessions: Sessions, scored: Scored, out: Ranked) -> None:
-    """Make feeds of scored candidates: the best rows of followed accounts and of others, mixed row by row.
-
-    At most ``limit`` rows are from followed accounts and ``readers.others`` from others.
-    """
-    n = readers.agents.shape[0]
-    for chunk in nb.prange((n + CHUNK - 1) // CHUNK):
-        lo, hi = chunk * CHUNK, min(n, (chunk + 1) * CHUNK)
-        _compose_chunk(lo, hi, readers, limit, order, sessions, scored, out)

@@ -9,6 +9,7 @@ import numpy as np
 
 from townsquare.core.array_types import Array
 from townsquare.core.draws import U64, StageDraws, key1, mix, u01
+from townsquare.core.threads import Part, in_parts
 from townsquare.simulation.feed.options import FeedOptions
 from townsquare.simulation.feed.rankers.contract import Retrieved
 from townsquare.simulation.world import World
@@ -21,7 +22,16 @@ def by_walks(world: World, options: FeedOptions, draw: StageDraws) -> Retrieved:
     columns = (posts[name] for name in ("root", "author", "step", "status"))
     network = Network(indptr, followed, world.newest, world.n_rows, *columns)
     roots, counts = np.empty((agents.size, settings.walks), np.int32), np.empty(agents.size, np.int64)
-    walk(agents, network, options.oldest(world.step + 1, settings.window_hours), draw.base("walk"), roots, counts)
+    in_parts(
+        walk,
+        agents.shape[0],
+        agents,
+        network,
+        options.oldest(world.step + 1, settings.window_hours),
+        draw.base("walk"),
+        roots,
+        counts,
+    )
     indptr = np.zeros(agents.size + 1, np.int64)
     np.cumsum(counts, out=indptr[1:])
     return Retrieved(indptr, roots[np.arange(settings.walks) < counts[:, None]])
@@ -53,7 +63,7 @@ def _step_to(bits: U64, first: int, stop: int) -> int:
 
 @nb.njit(cache=True)
 def _walk_from(agent: int, network: Network, oldest: int, start: U64, out: Array) -> int:
-    """Write the roots roots by walks from one agent into ``out``, ascending and each once; return how many.
+    """Write the roots found by walks from one agent into ``out``, ascending and each once; return how many.
 
     A walk goes to a random followed account and to a random account followed by that one, and takes its newest or
     second newest row with equal probability, if the row is of step ``oldest`` or later and its root is not taken down.
@@ -74,22 +84,22 @@ def _walk_from(agent: int, network: Network, oldest: int, start: U64, out: Array
         row = network.ring[far, (rows - back) % network.ring.shape[1]]
         root = network.root[row]
         if network.step[row] >= oldest and network.status[root] == 0 and network.author[root] != agent:
-            out[n] = root
-            n += 1
-    out[:n].sort()
-    distinct = 0
-    for x in range(n):
-        if x == 0 or out[x] != out[x - 1]:
-            out[distinct] = out[x]
-            distinct += 1
-    return distinct
+            at = n
+            while at > 0 and out[at - 1] > root:
+                at -= 1
+            if at == 0 or out[at - 1] != root:
+                for x in range(n, at, -1):
+                    out[x] = out[x - 1]
+                out[at] = root
+                n += 1
+    return n
 
 
-@nb.njit(parallel=True, cache=True)
-def walk(agents: Array, network: Network, oldest: int, base: U64, out: Array, counts: Array) -> None:
+@nb.njit(nogil=True, cache=True)
+def walk(part: Part, agents: Array, network: Network, oldest: int, base: U64, out: Array, counts: Array) -> None:
     """Retrieve roots for each of ``agents`` (n,) by walks, into ``out`` (n, walks) int32 and ``counts`` (n,).
 
     Walks are drawn by agent and number of the walk, so that nobody's depend on who else is online.
     """
-    for i in nb.prange(agents.shape[0]):
+    for i in range(part.start, part.stop):
         counts[i] = _walk_from(agents[i], network, oldest, key1(base, agents[i]), out[i])

@@ -24,6 +24,7 @@ from townsquare.core.array_types import Array
 from townsquare.core.coded_rows import CodedRows, column_at
 from townsquare.core.draws import StageDraws
 from townsquare.core.schema import NONE
+from townsquare.core.threads import in_parts
 from townsquare.scenario.grammar import bundled_grammar
 from townsquare.simulation.policies.contract import Policy
 from townsquare.simulation.policies.propensity_kernels import (
@@ -66,7 +67,8 @@ def decide(views: Views, draws: StageDraws, params: Params) -> ProposedActions:
     rows = Rows(shown.index, slot, offered, first_seen, np.empty(0) if believed is None else believed)
     bits, counts = np.empty(shown.n, np.uint16), np.empty(views.agents.size, np.int64)
     people = People(sharing, views.agent("taste")[views.agents].astype(np.float64))
-    choose(readers, people, rows, posts, (seen, weight, low), _drawn(views, draws), settings, bits, counts)
+    given = (seen, weight, low), _drawn(views, draws), settings
+    in_parts(choose, views.agents.shape[0], readers, people, rows, posts, *given, bits, counts)
     done = choices(views, bits, counts, _own_posts(views, draws, params, posting))
     position, row, kind = done
     text, declared, new_texts = _texts(views, draws, params, done)
@@ -132,7 +134,17 @@ def _own_posts(views: Views, draws: StageDraws, params: Params, posting: Array) 
     out = np.zeros(views.agents.size, np.int64)
     if ActionKind.POST in views.allowed and (views.bank.text.size or views.bank.everyday):
         rate = rate_of_posts(params.posts_per_session, params.posts_sd, params.most_posts)
-        count_posts(views.agents, views.activity, posting, rate, params.most_posts, draws.base("post"), out)
+        in_parts(
+            count_posts,
+            views.agents.shape[0],
+            views.agents,
+            views.activity,
+            posting,
+            rate,
+            params.most_posts,
+            draws.base("post"),
+            out,
+        )
     return out
 
 

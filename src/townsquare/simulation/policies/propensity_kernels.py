@@ -11,6 +11,7 @@ import numpy as np
 from townsquare.core.array_types import Array
 from townsquare.core.draws import U64, key2, mix, u01
 from townsquare.core.enums import Slot, Verdict
+from townsquare.core.threads import Part, in_parts
 from townsquare.simulation.policies.reading_kernels import Posts, Readers, stance_distance
 
 _GOLDEN = U64(0x9E3779B97F4A7C15)
@@ -89,18 +90,26 @@ def gauss(base: U64, agent: int, key: U64) -> float:
     return radius * math.cos(2.0 * math.pi * u01(mix(bits + _GOLDEN)))
 
 
-@nb.njit(parallel=True, cache=True, error_model="numpy")
-def propensities(
-    agents: Array, bases: tuple[U64, U64], posts_sd: float, person_sd: float, correlation: float
-) -> tuple[Array, Array]:
-    """Return how much each agent posts and shares relative to a mean of 1, (n,) each: lognormal, drawn for life."""
-    posting, sharing = np.empty(agents.shape[0]), np.empty(agents.shape[0])
+@nb.njit(nogil=True, cache=True, error_model="numpy")
+def _propensities(
+    part: Part, agents: Array, bases: tuple[U64, U64], posts_sd: float, person_sd: float, correlation: float,
+    posting: Array, sharing: Array,
+) -> None:  # fmt: skip
     rest = math.sqrt(1.0 - correlation * correlation)
-    for i in nb.prange(agents.shape[0]):
+    for i in range(part.start, part.stop):
         writes = gauss(bases[0], agents[i], U64(0))
         shares = correlation * writes + rest * gauss(bases[1], agents[i], U64(0))
         posting[i] = math.exp(posts_sd * writes - posts_sd * posts_sd / 2.0)
         sharing[i] = math.exp(person_sd * shares - person_sd * person_sd / 2.0)
+
+
+def propensities(
+    agents: Array, bases: tuple[U64, U64], posts_sd: float, person_sd: float, correlation: float
+) -> tuple[Array, Array]:
+    """Return how much each agent posts and shares relative to a mean of 1, (n,) each: lognormal, drawn for life."""
+    n = agents.shape[0]
+    posting, sharing = np.empty(n), np.empty(n)
+    in_parts(_propensities, n, agents, bases, posts_sd, person_sd, correlation, posting, sharing)
     return posting, sharing
 
 
@@ -116,10 +125,12 @@ def _poisson(mean: float, u: float, most: int) -> int:
     return n
 
 
-@nb.njit(parallel=True, cache=True, error_model="numpy")
-def count_posts(agents: Array, activity: Array, posting: Array, rate: float, most: int, base: U64, out: Array) -> None:
+@nb.njit(nogil=True, cache=True, error_model="numpy")
+def count_posts(
+    part: Part, agents: Array, activity: Array, posting: Array, rate: float, most: int, base: U64, out: Array
+) -> None:
     """Draw how many posts each agent writes: Poisson with mean ``rate * posting``, at most ``most``."""
-    for i in nb.prange(agents.shape[0]):
+    for i in range(part.start, part.stop):
         u = u01(key2(base, agents[i], U64(0)))
         out[i] = _poisson(rate * posting[i], u, most) if activity[i] > 0.0 else 0
 
@@ -161,11 +172,11 @@ def belief_factor(post: Any, believed: float, s: Sharing) -> tuple[float, float]
     return factor, doubt
 
 
-@nb.njit(parallel=True, cache=True, error_model="numpy")
+@nb.njit(nogil=True, cache=True, error_model="numpy")
 def weigh(seen: Array, age: Array, appeal_base: U64, s: Sharing) -> Array:
     """Return the factor of each post on sharing that is the same for every reader, (k,); ``age`` (k,) is in hours."""
     out = np.empty(seen.shape[0])
-    for k in nb.prange(seen.shape[0]):
+    for k in range(seen.shape[0]):
         out[k] = _weight(seen[k], age[k], appeal_base, s)
     return out
 
@@ -226,23 +237,15 @@ def _choose_one(
     return done
 
 
-@nb.njit(parallel=True, cache=True, error_model="numpy")
+@nb.njit(nogil=True, cache=True, error_model="numpy")
 def choose(
-    readers: Readers,
-    people: People,
-    rows: Rows,
-    posts: Posts,
-    read: tuple[Array, Array, Array],
-    drawn: Drawn,
-    s: Sharing,
-    bits: Array,
-    counts: Array,
-) -> None:
+    part: Part, readers: Readers, people: People, rows: Rows, posts: Posts, read: tuple[Array, Array, Array],
+    drawn: Drawn, s: Sharing, bits: Array, counts: Array,
+) -> None:  # fmt: skip
     """Bit ``b`` of ``bits[row]``: the agent does the kind with that bit to this row; ``counts`` (n,) is how much.
 
     ``read`` are (k,) by code: what a reader sees of a post, its weight, and whether its author is of low credibility.
     Draws are by (agent, root) and last, and only the first showing of a post counts.
     """
-    n = readers.agents.shape[0]
-    for i in nb.prange(n):
+    for i in range(part.start, part.stop):
         counts[i] = _choose_one(i, readers, people, rows, posts, read, drawn, s, bits)

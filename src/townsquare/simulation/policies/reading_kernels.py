@@ -12,6 +12,7 @@ import numpy.typing as npt
 from townsquare.core.array_types import Array
 from townsquare.core.draws import U64, key2, u01
 from townsquare.core.enums import Rating
+from townsquare.core.threads import Part
 
 _NOT_HELPFUL, _HELPFUL, _SOMEWHAT = int(Rating.NOT_HELPFUL), int(Rating.HELPFUL), int(Rating.SOMEWHAT)
 
@@ -83,17 +84,18 @@ def stance_distance(stance: Array, post: Any, posts: Posts, missing: float) -> f
     return float(total / post.n_stances)
 
 
-@nb.njit(parallel=True, cache=True)
+@nb.njit(nogil=True, cache=True)
 def list_choices(
-    indptr: Array, bits: Array, posts: Array, kind_of: Array, post: int, at: Array, out: tuple[Array, Array, Array]
-) -> None:
+    part: Part, indptr: Array, bits: Array, posts: Array, kind_of: Array, post: int, at: Array,
+    out: tuple[Array, Array, Array],
+) -> None:  # fmt: skip
     """Place of the agent, row (-1 for a post) and kind of each choice: an agent's posts first, then row by row.
 
     ``posts`` (n,) is how many an agent writes, ``at`` (n + 1,) says where those of each agent begin; ``kind_of``
     (kinds,) uint8 is the kind of a bit.
     """
     places, rows, kinds = out
-    for i in nb.prange(posts.shape[0]):
+    for i in range(part.start, part.stop):
         x = at[i]
         for _ in range(posts[i]):
             places[x], rows[x], kinds[x] = i, -1, post
@@ -106,7 +108,7 @@ def list_choices(
                         x += 1
 
 
-@nb.njit(parallel=True, cache=True, error_model="numpy")
+@nb.njit(nogil=True, cache=True, error_model="numpy")
 def rate_notes(
     readers: Readers,
     reader: Array,
@@ -127,7 +129,7 @@ def rate_notes(
     """
     by_distance, by_doubt, band = coefficients
     out = np.empty(reader.shape[0], np.int8)
-    for i in nb.prange(reader.shape[0]):
+    for i in range(reader.shape[0]):
         post = seen[code[i]]
         distance = stance_distance(readers.stance[reader[i]], post, posts, 1.0)
         z = by_distance * (distance - 1.0) - by_doubt * post.doubt + more[i]

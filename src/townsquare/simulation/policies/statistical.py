@@ -19,6 +19,7 @@ from townsquare.core.actions import ROW_KINDS, SPECS, WORDS, ActionKind, On
 from townsquare.core.coded_rows import CodedRows
 from townsquare.core.draws import StageDraws
 from townsquare.core.schema import NONE
+from townsquare.core.threads import in_parts
 from townsquare.simulation.policies.contract import Policy
 from townsquare.simulation.policies.reading_kernels import Posts, Readers, rate_notes, read
 from townsquare.simulation.policies.statistical_kernels import (
@@ -47,7 +48,7 @@ def decide(views: Views, draws: StageDraws, params: Params) -> ProposedActions:
     readers = Readers(views.agents, views.indptr, views.activity, views.stance)
     kinds = _kinds(views, draws, params)
     wide = (0,) * kinds.slot_kinds.shape[1]
-    choose_kinds(readers, rows, posts, seen, kinds, wide, bits, counts)
+    in_parts(choose_kinds, views.agents.shape[0], readers, rows, posts, seen, kinds, wide, bits, counts)
     position, row, kind = choices(views, bits, counts, _writers(views, draws, params).view(np.int8))
     text, declared = texts_of(views, draws, params, (position, row, kind))
     helpful, rated = np.full(row.size, NONE, np.int8), np.flatnonzero(kind == ActionKind.RATE_NOTE)
@@ -104,7 +105,15 @@ def _writers(views: Views, draws: StageDraws, params: Params) -> npt.NDArray[np.
     """Return who writes a post: chance 1 - exp(-rate x activity)."""
     writes = np.zeros(views.agents.size, np.bool_)
     if ActionKind.POST in views.allowed and views.bank.text.size:
-        choose_writers(views.agents, views.activity, params.posts_per_step, draws.base("post"), writes)
+        in_parts(
+            choose_writers,
+            views.agents.shape[0],
+            views.agents,
+            views.activity,
+            params.posts_per_step,
+            draws.base("post"),
+            writes,
+        )
     return writes
 
 

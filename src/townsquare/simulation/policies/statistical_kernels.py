@@ -13,6 +13,7 @@ import numpy.typing as npt
 from townsquare.core.array_types import Array
 from townsquare.core.draws import U64, key1, key2, mix, u01
 from townsquare.core.enums import Slot
+from townsquare.core.threads import Part
 from townsquare.simulation.policies.reading_kernels import READ, Posts, Readers, stance_distance
 
 COEFFICIENTS = (
@@ -32,7 +33,6 @@ REGISTER = 8
 """Kinds of action that kernels take at once: a row has room for so many, or for a multiple of it."""
 SLOTS = len(Slot)
 """Which kinds can be done to a row follows from its slot."""
-_CHUNK = 128  # agents that one thread takes at a time, with room made once for all of them
 REFERENCE_POSTS, FEWEST_POSTS, MOST_POSTS = 15.0, 10, 20
 """Posts in the feed that bases refer to, and the lengths between which attention was measured: none is known beyond."""
 
@@ -139,24 +139,22 @@ def _look(lo: int, n: int, stance: Array, rows: Rows, posts: Posts, seen: Array,
     return math.log(min(max(shown, FEWEST_POSTS), MOST_POSTS) / REFERENCE_POSTS), labeled
 
 
-@nb.njit(cache=True, error_model="numpy")
-def _choose_chunk(
-    first: int,
-    last: int,
-    readers: Readers,
-    rows: Rows,
-    posts: Posts,
-    seen: Array,
-    kinds: Kinds,
-    wide: tuple[int, ...],
-    out: Array,
-    counts: Array,
-) -> None:
+@nb.njit(nogil=True, cache=True, error_model="numpy")
+def choose_kinds(
+    part: Part, readers: Readers, rows: Rows, posts: Posts, seen: Array, kinds: Kinds, wide: tuple[int, ...],
+    out: Array, counts: Array,
+) -> None:  # fmt: skip
+    """Bit k of ``out[row]``: the agent does kind ``k`` of ``kinds`` to this row. Kinds are drawn independently.
+
+    ``seen`` (k,) are what is :func:`read`; ``out`` (m,) has a bit a kind; ``counts`` (n,) is how much an agent does.
+    ``wide`` has one 0 a lane: the length of a tuple is known when a kernel is compiled, so that its loops over lanes
+    become whole registers.
+    """
     agents, indptr, activity, stance = readers
     width = len(wide)
     start, words, scratch = np.empty((SLOTS, width)), np.empty((SLOTS, width), np.uint64), np.empty(64, READ)
     z, draws, entry = np.empty(width), np.empty(width, np.uint64), np.empty(width, np.int64)
-    for i in range(first, last):
+    for i in range(part.start, part.stop):
         if activity[i] <= 0.0:  # never acts: the logarithm is minus infinity
             out[indptr[i] : indptr[i + 1]], counts[i] = 0, 0
             continue
@@ -198,31 +196,8 @@ def _choose_chunk(
         counts[i] = done
 
 
-@nb.njit(parallel=True, cache=True, error_model="numpy")
-def choose_kinds(
-    readers: Readers,
-    rows: Rows,
-    posts: Posts,
-    seen: Array,
-    kinds: Kinds,
-    wide: tuple[int, ...],
-    out: Array,
-    counts: Array,
-) -> None:
-    """Bit k of ``out[row]``: the agent does kind ``k`` of ``kinds`` to this row. Kinds are drawn independently.
-
-    ``seen`` (k,) are what is :func:`read`; ``out`` (m,) has a bit a kind; ``counts`` (n,) is how much an agent does.
-    ``wide`` has one 0 a lane: the length of a tuple is known when a kernel is compiled, so that its loops over lanes
-    become whole registers.
-    """
-    n = readers.agents.shape[0]
-    for chunk in nb.prange((n + _CHUNK - 1) // _CHUNK):
-        lo, hi = chunk * _CHUNK, min(n, (chunk + 1) * _CHUNK)
-        _choose_chunk(lo, hi, readers, rows, posts, seen, kinds, wide, out, counts)
-
-
-@nb.njit(parallel=True, cache=True, error_model="numpy")
-def choose_writers(agents: Array, activity: Array, rate: float, base: U64, out: Array) -> None:
+@nb.njit(nogil=True, cache=True, error_model="numpy")
+def choose_writers(part: Part, agents: Array, activity: Array, rate: float, base: U64, out: Array) -> None:
     """Draw whether each agent writes a post in this step: chance 1 - exp(-rate x activity)."""
-    for i in nb.prange(agents.shape[0]):
+    for i in range(part.start, part.stop):
         out[i] = u01(key2(base, agents[i], U64(0))) < -math.expm1(-rate * activity[i])

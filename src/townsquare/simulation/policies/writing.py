@@ -12,6 +12,7 @@ from townsquare.core.array_types import Array, Bool
 from townsquare.core.coded_rows import column_at
 from townsquare.core.draws import StageDraws
 from townsquare.core.schema import NONE
+from townsquare.core.threads import in_parts
 from townsquare.simulation.policies.reading_kernels import list_choices
 from townsquare.simulation.policies.writing_kernels import choose_arguments
 from townsquare.simulation.views import Bank, Views
@@ -38,7 +39,17 @@ def choices(views: Views, bits: npt.NDArray[Any], counts: Array, posts: Array) -
     at = np.r_[0, np.cumsum(counts + posts)]
     n = int(at[-1])
     out = np.empty(n, np.int64), np.empty(n, np.int64), np.empty(n, np.uint8)
-    list_choices(views.indptr, bits, posts, np.array(ROW_KINDS, np.uint8), int(ActionKind.POST), at, out)
+    in_parts(
+        list_choices,
+        views.agents.shape[0],
+        views.indptr,
+        bits,
+        posts,
+        np.array(ROW_KINDS, np.uint8),
+        int(ActionKind.POST),
+        at,
+        out,
+    )
     return out
 
 
@@ -123,9 +134,9 @@ def _arguments(
         order = fits[np.argsort(bank.proposition[fits], kind="stable")]
         counts = np.bincount(bank.proposition[fits], minlength=views.stance.shape[1])
         stance = views.stance[position, np.maximum(proposition, 0)]
-        choose_arguments(
-            agents, keys, stance, np.r_[0, np.cumsum(counts)], order, bank.stance, proposition,
-            params.side, params.text_width, draws.base("side"), draws.base("argument"), entry,
+        in_parts(
+            choose_arguments, agents.shape[0], agents, keys, stance, np.r_[0, np.cumsum(counts)], order, bank.stance,
+            proposition, params.side, params.text_width, draws.base("side"), draws.base("argument"), entry,
         )  # fmt: skip
     return entry
 

@@ -9,12 +9,14 @@ import numpy as np
 
 from townsquare.core.array_types import Array
 from townsquare.core.draws import U64, key2, mix, u01
+from townsquare.core.threads import Part
 
 _GOLDEN = U64(0x9E3779B97F4A7C15)
 
 
-@nb.njit(parallel=True, cache=True, error_model="numpy")
+@nb.njit(nogil=True, cache=True, error_model="numpy")
 def choose_arguments(
+    part: Part,
     agents: Array,
     keys: Array,
     stance: Array,
@@ -33,7 +35,7 @@ def choose_arguments(
     The side is for with chance (1 + side S)/2; within it entries are drawn with weight exp(-|s - S|/width), as the
     largest of keyed Gumbel draws. ``ptr`` (P + 1,) and ``entry`` list the bank by proposition.
     """
-    for i in nb.prange(agents.shape[0]):
+    for i in range(part.start, part.stop):
         p = proposition[i]
         out[i] = -1
         if p < 0:

@@ -8,6 +8,7 @@ from __future__ import annotations
 import numpy as np
 
 from townsquare.core.array_types import Float, Int32
+from townsquare.core.threads import in_parts
 from townsquare.settings.config import MemberParams, setting
 from townsquare.simulation.feed.rankers.affinity_kernels import (
     Agents,
@@ -41,10 +42,10 @@ def score(view: RankingView, readers: Int32, candidates: ReaderCandidates, param
     """Return age, engagement, ties and fit of each candidate; formulas in docs/adding-a-ranker.md."""
     rows, posts = rows_of(view, candidates), posts_of(view)
     engaged, out = np.empty(rows.post.size), np.empty(rows.post.size)
-    engagement(rows.root, posts, engaged)
-    add_closeness(rows, posts, (view.step, view.step_hours), params.gravity, engaged, out)
+    in_parts(engagement, rows.root.shape[0], rows.root, posts, engaged)
+    in_parts(add_closeness, rows.post.shape[0], rows, posts, (view.step, view.step_hours), params.gravity, engaged, out)
     agents = Agents(view.stance, view.agents["taste"], view.agents["credibility"])
-    add_fit(rows, posts, agents, params.match, params.taste, params.taste_from, out)
+    in_parts(add_fit, rows.post.shape[0], rows, posts, agents, params.match, params.taste, params.taste_from, out)
     return out
 
 

@@ -8,6 +8,7 @@ from typing import NamedTuple
 import numba as nb
 
 from townsquare.core.array_types import Array
+from townsquare.core.threads import Part
 
 _FADING_HOURS = 2.0
 _SHARE = 2  # a share counts as so many likes
@@ -44,9 +45,9 @@ class Agents(NamedTuple):
     credibility: Array
 
 
-@nb.njit(parallel=True, cache=True, error_model="numpy")
+@nb.njit(nogil=True, cache=True, error_model="numpy")
 def add_closeness(
-    rows: Rows, posts: Posts, clock: tuple[int, float], gravity: float, engaged: Array, out: Array
+    part: Part, rows: Rows, posts: Posts, clock: tuple[int, float], gravity: float, engaged: Array, out: Array
 ) -> None:
     """Write age, engagement and ties: -gravity ln(1 + age/2 h) + ln(1 + engaged) [+ ln(1 + ties), if followed].
 
@@ -54,7 +55,7 @@ def add_closeness(
     root elsewhere.
     """
     step, hours = clock
-    for x in nb.prange(rows.post.shape[0]):
+    for x in range(part.start, part.stop):
         dated = rows.post[x] if rows.followed[x] else rows.root[x]
         age = (step - posts.step[dated]) * hours
         score = math.log1p(engaged[x]) - gravity * math.log1p(age / _FADING_HOURS)
@@ -72,16 +73,16 @@ def _distance(own: Array, posts: Posts, root: int) -> float:
     return float(total / posts.n_stances[root])
 
 
-@nb.njit(parallel=True, cache=True, error_model="numpy")
+@nb.njit(nogil=True, cache=True, error_model="numpy")
 def add_fit(
-    rows: Rows, posts: Posts, agents: Agents, match: float, taste: float, taste_from: float, out: Array
+    part: Part, rows: Rows, posts: Posts, agents: Agents, match: float, taste: float, taste_from: float, out: Array
 ) -> None:
     """Add the fit of reader and post: match (0.5 - |s - x|/2) - taste max(0, taste_from - z).
 
     The first term is for posts with a stance, the second for rows from others whose root comes from a source of
     credibility below 0.5, where the reader has a taste.
     """
-    for x in nb.prange(rows.post.shape[0]):
+    for x in range(part.start, part.stop):
         i, root = rows.reader[x], rows.root[x]
         if posts.n_stances[root] > 0:
             out[x] += match * (0.5 - _distance(agents.stance[i], posts, root) / 2.0)
@@ -89,20 +90,20 @@ def add_fit(
             out[x] -= taste * max(0.0, taste_from - agents.taste[i])
 
 
-@nb.njit(parallel=True, cache=True, error_model="numpy")
-def engagement(root: Array, posts: Posts, out: Array) -> None:
+@nb.njit(nogil=True, cache=True, error_model="numpy")
+def engagement(part: Part, root: Array, posts: Posts, out: Array) -> None:
     """Write likes + 2 shares of each root, (m,) float64."""
-    for x in nb.prange(root.shape[0]):
+    for x in range(part.start, part.stop):
         out[x] = posts.likes[root[x]] + _SHARE * posts.shares[root[x]]
 
 
-@nb.njit(parallel=True, cache=True, error_model="numpy")
-def bridged(root: Array, posts: Posts, sides: Array, one_sided: float, out: Array) -> None:
+@nb.njit(nogil=True, cache=True, error_model="numpy")
+def bridged(part: Part, root: Array, posts: Posts, sides: Array, one_sided: float, out: Array) -> None:
     """Write 2 min(a, b) + one_sided (e - 2 min(a, b)) of each root, (m,); e = likes + 2 shares where it has no sides.
 
     ``sides`` (posts, 2) are the likes, and twice the shares, of each side: a and b.
     """
-    for x in nb.prange(root.shape[0]):
+    for x in range(part.start, part.stop):
         r = root[x]
         e = float(posts.likes[r] + _SHARE * posts.shares[r])
         if posts.n_stances[r] > 0:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import numpy as np
 
 from townsquare.core.array_types import Float, Int32
+from townsquare.core.threads import in_parts
 from townsquare.settings.config import MemberParams, setting
 from townsquare.simulation.feed.rankers.affinity import posts_of, rows_of
 from townsquare.simulation.feed.rankers.affinity_kernels import add_closeness, bridged
@@ -33,8 +34,8 @@ def score(view: RankingView, readers: Int32, candidates: ReaderCandidates, param
     """Return age, ties and what both sides approve of; formulas in docs/adding-a-ranker.md."""
     rows, posts = rows_of(view, candidates), posts_of(view)
     engaged, out = np.empty(rows.post.size), np.empty(rows.post.size)
-    bridged(rows.root, posts, view.reactions_by_side, params.one_sided, engaged)
-    add_closeness(rows, posts, (view.step, view.step_hours), params.gravity, engaged, out)
+    in_parts(bridged, rows.root.shape[0], rows.root, posts, view.reactions_by_side, params.one_sided, engaged)
+    in_parts(add_closeness, rows.post.shape[0], rows, posts, (view.step, view.step_hours), params.gravity, engaged, out)
     return out
 
 
