@@ -165,17 +165,8 @@ def judge(state: BeliefState, inputs: BeliefInputs, params: AgentParams, rng: St
     given = _given(state, inputs, params, rng)
     _, key, claims, slot = met_claims(state.pairs, given.rows.indptr, given.contents, alone=True)
     believed, sums = np.full(given.rows.stance.shape[0], np.nan), np.zeros((key.shape[0], SUMS))
-    in_parts(
-        judge_shown,
-        given.clock.shape[0],
-        *given[:-1],
-        slot,
-        given.table,
-        claims,
-        believed,
-        sums,
-        np.empty(state.stance.shape),
-    )
+    own = np.empty(state.stance.shape)
+    in_parts(judge_shown, given.clock.shape[0], *given[:-1], slot, given.table, claims, believed, sums, own)
     return believed
 
 

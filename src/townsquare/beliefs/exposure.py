@@ -86,17 +86,9 @@ def move(state: BeliefState, inputs: BeliefInputs, params: AgentParams, *, bound
     rows, own = arrays.columns(Exposed, inputs.exposures), arrays.columns(Own, inputs.own)
     before, table = arrays.columns(arrays.Beliefs, state), arrays.settings(params, SETTINGS, state.stance.shape[0])
     in_parts(
-        exposure_step,
-        before.stance.shape[0],
-        rows,
-        own,
-        before,
-        slot,
-        table,
-        np.asarray(block.value, dtype=np.float64),
-        moved,
-        bounded,
-    )
+        exposure_step, before.stance.shape[0], rows, own, before, slot, table,
+        np.asarray(block.value, dtype=np.float64), moved, bounded,
+    )  # fmt: skip
     after = BeliefState(moved.stance, moved.confidence, state.start, state.arrays, {**state.pairs, TRUST: block})
     return after, assemble(inputs, moved)
 

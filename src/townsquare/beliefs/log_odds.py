@@ -135,17 +135,9 @@ def summed_over(
     prior, old = (arrays.read_only(state.arrays[name], np.float64) for name in (PRIOR, LOG_ODDS))
     table = arrays.settings(params, SETTINGS, state.stance.shape[0])
     in_parts(
-        sum_up,
-        prior.shape[0],
-        rows,
-        changes,
-        weighed,
-        prior,
-        old,
-        arrays.read_only(state.stance, np.float64),
-        table,
+        sum_up, prior.shape[0], rows, changes, weighed, prior, old, arrays.read_only(state.stance, np.float64), table,
         summed,
-    )
+    )  # fmt: skip
     return summed
 
 

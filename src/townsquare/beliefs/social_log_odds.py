@@ -132,15 +132,9 @@ def _weights(state: BeliefState, inputs: BeliefInputs, params: AgentParams, trus
     claim_exposures = arrays.columns(ClaimExposures, inputs.holdings.claim_exposures)
     table = arrays.settings(params, SETTINGS, state.stance.shape[0])
     in_parts(
-        social_kernels.weigh,
-        records.indptr.shape[0] - 1,
-        records,
-        changes,
-        claim_exposures,
-        arrays.read_only(trust, np.float64),
-        table,
-        out,
-    )
+        social_kernels.weigh, records.indptr.shape[0] - 1, records, changes, claim_exposures,
+        arrays.read_only(trust, np.float64), table, out,
+    )  # fmt: skip
     return out
 
 

@@ -28,13 +28,9 @@ def step_by(
     rows = columns(Exposed, inputs.exposures)
     moved = unmoved(state, rows.stance.shape[0], inputs.own.post.shape[0])
     in_parts(
-        kernel,
-        state.stance.shape[0],
-        rows,
-        columns(Beliefs, state),
-        settings(params, names, state.stance.shape[0]),
+        kernel, state.stance.shape[0], rows, columns(Beliefs, state), settings(params, names, state.stance.shape[0]),
         moved,
-    )
+    )  # fmt: skip
     return replace(state, stance=moved.stance), assemble(inputs, moved)
 
 

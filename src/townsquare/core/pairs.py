@@ -21,8 +21,7 @@ from townsquare.core.threads import Part, in_parts
 
 BLOCK = 1 << 16  # agents a block: its pairs fit the cache better than the whole, and a new block is cheap to make
 _SCAN = 512  # among fewer keys, looking at all of them is quicker than a search
-_GAPS = (1750, 701, 301, 132, 57, 23, 10, 4, 1)
-"""Distances between compared values in Shell's sort (Ciura 2001)."""
+_LONG = 64  # insertion beats other sorts up to about here
 _PLACE = np.int64(0xFFFFFFFF)  # lower half of a packed word: the place within the agent's query
 
 
@@ -100,14 +99,18 @@ def _lookup(part: Part, optr: Int64, okey: Int32, qptr: Int64, qkey: Int32, slot
 
 @nb.njit(inline="always", cache=True)
 def _sort(packed: Int64, lo: int, hi: int) -> None:
-    """Sort ``packed[lo:hi]`` in place by Shell's sort: a feed is short, and NumPy's sort takes long to compile."""
-    for gap in _GAPS:
+    """Sort ``packed[lo:hi]`` in place: by insertion, since a feed is short; long stretches by Shell's sort."""
+    gap = 1
+    while hi - lo > _LONG and 3 * gap < hi - lo:
+        gap = 3 * gap + 1
+    while gap > 0:
         for x in range(lo + gap, hi):
             v, y = packed[x], x - gap
             while y >= lo and packed[y] > v:
                 packed[y + gap] = packed[y]
                 y -= gap
             packed[y + gap] = v
+        gap //= 3
 
 
 class _Query(NamedTuple):

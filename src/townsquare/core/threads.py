@@ -19,9 +19,9 @@ FEW = 4
 """Items below which they are done one after the other."""
 SMALL = 5_000
 """Agents below which one thread is faster: measured, kernels of so few rows end before other threads wake up."""
-LEAST = 1_024
+LEAST = 4_096
 """Rows of the smallest part that is worth a thread."""
-PARTS = 4
+PARTS = 2
 """Parts for each thread, so that a thread whose rows are quick takes more of them."""
 _here = local()
 
@@ -33,10 +33,14 @@ class Part(NamedTuple):
     stop: int
 
 
+def all_threads() -> int:
+    """Return how many threads the process may use: one for each processor, or ``NUMBA_NUM_THREADS``."""
+    return int(nb.config.NUMBA_NUM_THREADS)  # type: ignore[attr-defined]
+
+
 def available() -> int:
-    """Return how many threads this thread may use: all (``NUMBA_NUM_THREADS``), unless :func:`threads_for` limits."""
-    all_threads: int = nb.config.NUMBA_NUM_THREADS  # type: ignore[attr-defined]
-    return getattr(_here, "threads", all_threads)
+    """Return how many threads this thread may use: all, unless :func:`limited` says otherwise."""
+    return getattr(_here, "threads", all_threads())
 
 
 @contextmanager
@@ -98,7 +102,7 @@ def each(work: Callable[[Item], Result], items: Sequence[Item]) -> list[Result]:
 @cache
 def _pool() -> ThreadPoolExecutor:
     """Return the threads of this process; each works alone on what it is given."""
-    return ThreadPoolExecutor(nb.config.NUMBA_NUM_THREADS, "townsquare", _work_alone)  # type: ignore[attr-defined]
+    return ThreadPoolExecutor(all_threads(), "townsquare", _work_alone)
 
 
 def _work_alone() -> None:

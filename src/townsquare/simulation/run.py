@@ -20,7 +20,7 @@ from townsquare.core.errors import BudgetReached, WrongVersion
 from townsquare.core.identity import settings_digest
 from townsquare.core.member_errors import in_step
 from townsquare.core.runtime import held_memory
-from townsquare.core.threads import threads_for
+from townsquare.core.threads import all_threads, threads_for
 from townsquare.models.client import ModelClient, OnCall, nothing
 from townsquare.models.open import check_model, model_client
 from townsquare.record.batches import Batches
@@ -63,9 +63,9 @@ def simulate(
     unless that is large or comes with Townsquare.
 
     Resuming re-executes the committed steps, compares their hashes, and adds the rest. ``on_step`` is called after each
-    committed step; if it raises an error, the run ends with its steps safe. Large runs, and those of 1,000 agents or
-    more with concurrent calls, compute the next step while one is written; if an error ends them, ``on_step`` may not
-    be called for the last committed step.
+    committed step; if it raises an error, the run ends with its steps safe. Runs of 1,000 agents or more compute the
+    next step while one is written, if another processor, or a model with concurrent calls, would wait; if an error ends
+    them, ``on_step`` may not be called for the last committed step.
 
     Raises
     ------
@@ -111,7 +111,7 @@ def _execute(
 ) -> None:
     """Take, hash, record and report every step; its rows are freed when the next step is written."""
     if client is None:
-        behind = settings.config.agents >= LARGE
+        behind = settings.config.agents >= (MANY if all_threads() > 1 else LARGE)
     else:
         behind = settings.config.agents >= MANY and client.concurrency > 1
     with Committer(recorder, on_step, behind=behind, aside=client is None) as committer:
@@ -189,9 +189,9 @@ def _summary(world: World, out: Batches, n_online: int, seconds: float) -> StepS
 
 
 LARGE = 100_000
-"""Agents from which on steps are written meanwhile where no model is asked."""
+"""Agents from which on steps are written meanwhile also in a process that is to use one processor."""
 MANY = 1_000
-"""Agents for whom a model's servers would wait noticeably: writing a step of fewer takes no longer than one call."""
+"""Agents from which on writing meanwhile saves time where a second processor, or a model's server, would wait."""
 _NICE = 10  # of a thread; a tenth of the weight of the others
 
 

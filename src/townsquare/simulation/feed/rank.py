@@ -82,15 +82,9 @@ def rank_for_readers(
         else:
             depth = depths(some.agents, settings.depth_mean, draw)
             in_parts(
-                compose,
-                some.agents.shape[0],
-                some,
-                limit,
-                order,
-                Sessions(depth, settings.outside_share, draw.base("mix")),
-                scored,
-                into,
-            )
+                compose, some.agents.shape[0], some, limit, order,
+                Sessions(depth, settings.outside_share, draw.base("mix")), scored, into,
+            )  # fmt: skip
     return out
 
 
@@ -137,16 +131,9 @@ def gather(view: RankingView, inputs: FeedInputs, readers: Readers, options: Fee
         row, root = options.oldest(view.step, window), options.oldest(view.step, window and 2 * window)
         limits = Limits(row, root, settings.repeat)
         in_parts(
-            keep_fresh,
-            readers.agents.shape[0],
-            readers,
-            ptr,
-            inputs.roots.row,
-            view.posts["step"],
-            limits,
-            collected,
+            keep_fresh, readers.agents.shape[0], readers, ptr, inputs.roots.row, view.posts["step"], limits, collected,
             counts,
-        )
+        )  # fmt: skip
     np.cumsum(counts, out=indptr[1:])
     m = int(indptr[-1])
     rows, columns = np.empty(m, FEED_ROW), tuple(np.empty(m, np.int32) for _ in range(4))

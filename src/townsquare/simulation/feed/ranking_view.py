@@ -88,15 +88,9 @@ class RankingView:
         out = np.zeros(reader.shape, np.int64)
         bits = sum(REACTIONS[kind] for kind in _CLOSE)
         in_parts(
-            count_ties,
-            reader.size,
-            reader.ravel(),
-            author.ravel(),
-            self._reacted_to,
-            self.posts["author"],
-            bits,
+            count_ties, reader.size, reader.ravel(), author.ravel(), self._reacted_to, self.posts["author"], bits,
             out.ravel(),
-        )
+        )  # fmt: skip
         return out
 
     @cached_property

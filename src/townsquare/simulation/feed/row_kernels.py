@@ -31,17 +31,16 @@ class Rows(NamedTuple):
 
 
 @nb.njit(inline="always", cache=True)
-def _comments_under(i: int, root: int, readers: Readers, comments: Comments, out: Array) -> int:
-    """Write the positions of the comments that reader ``i`` sees under a root into ``out``, and return how many.
+def _comments_under(agent: int, hidden: Array, first: int, last: int, author: Array, out: Array) -> int:
+    """Write the positions of the comments that an agent sees under a root into ``out``, and return how many.
 
-    These are of others, but of no hidden author.
+    The root has the comments ``first`` to ``last`` - 1. Those are seen that are of others, but of no hidden author.
     """
-    n, agent = 0, readers.agents[i]
-    first, last = readers.hidden_ptr[agent - readers.first], readers.hidden_ptr[agent - readers.first + 1]
-    for c in range(comments.ptr[root], comments.ptr[root + 1]):
-        if n == comments.limit:
+    n = 0
+    for c in range(first, last):
+        if n == out.shape[0]:
             break
-        if comments.author[c] != agent and not has(readers.hidden, first, last, comments.author[c]):
+        if author[c] != agent and not (hidden.shape[0] and has(hidden, 0, hidden.shape[0], author[c])):
             out[n] = c
             n += 1
     return n
@@ -50,12 +49,17 @@ def _comments_under(i: int, root: int, readers: Readers, comments: Comments, out
 @nb.njit(nogil=True, cache=True)
 def count_rows(part: Part, readers: Readers, ranked: Ranked, comments: Comments, out: Array) -> None:
     """Count the rows of each feed with the comments under its posts, into ``out[i + 1]``."""
+    rows, counts = ranked
+    ptr, _, author, limit = comments
+    agents, hidden, hidden_ptr = readers.agents, readers.hidden, readers.hidden_ptr
+    under = np.empty(limit, np.int64)
     for i in range(part.start, part.stop):
-        n = ranked.counts[i]
-        if comments.limit > 0:
-            under = np.empty(comments.limit, np.int64)
-            for x in range(ranked.counts[i]):
-                n += _comments_under(i, ranked.rows[i, x].root, readers, comments, under)
+        n, agent = counts[i], agents[i]
+        if limit > 0:
+            own_hidden = hidden[hidden_ptr[agent - readers.first] : hidden_ptr[agent - readers.first + 1]]
+            for x in range(counts[i]):
+                root = rows[i, x].root
+                n += _comments_under(agent, own_hidden, ptr[root], ptr[root + 1], author, under)
         out[i + 1] = n
 
 
@@ -85,13 +89,15 @@ def _write_feed(
     i: int, at: int, readers: Readers, ranked: Ranked, comments: Comments, roots: Roots, under: Array, out: Rows
 ) -> None:
     """Write the rows of a feed from row ``at`` on: posts in order, each followed by the comments under it."""
-    agent = readers.agents[i]
+    agent, ptr = readers.agents[i], comments.ptr
+    hidden = readers.hidden[readers.hidden_ptr[agent - readers.first] : readers.hidden_ptr[agent - readers.first + 1]]
     for x in range(ranked.counts[i]):
         row = ranked.rows[i, x]
         out.agent[at], out.rank[at], out.post[at], out.author[at] = agent, x, row.post, row.author
         out.slot[at], out.code[at] = row.slot, row.root
         at += 1
-        shown = _comments_under(i, row.root, readers, comments, under) if comments.limit > 0 else 0
+        first, last = (ptr[row.root], ptr[row.root + 1]) if under.shape[0] > 0 else (0, 0)
+        shown = _comments_under(agent, hidden, first, last, comments.author, under)
         for y in range(shown):
             c = under[y]
             out.agent[at], out.rank[at], out.post[at], out.author[at] = agent, x, comments.post[c], comments.author[c]

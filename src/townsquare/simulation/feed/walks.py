@@ -23,15 +23,9 @@ def by_walks(world: World, options: FeedOptions, draw: StageDraws) -> Retrieved:
     network = Network(indptr, followed, world.newest, world.n_rows, *columns)
     roots, counts = np.empty((agents.size, settings.walks), np.int32), np.empty(agents.size, np.int64)
     in_parts(
-        walk,
-        agents.shape[0],
-        agents,
-        network,
-        options.oldest(world.step + 1, settings.window_hours),
-        draw.base("walk"),
-        roots,
-        counts,
-    )
+        walk, agents.shape[0], agents, network, options.oldest(world.step + 1, settings.window_hours),
+        draw.base("walk"), roots, counts,
+    )  # fmt: skip
     indptr = np.zeros(agents.size + 1, np.int64)
     np.cumsum(counts, out=indptr[1:])
     return Retrieved(indptr, roots[np.arange(settings.walks) < counts[:, None]])

@@ -135,16 +135,9 @@ def _own_posts(views: Views, draws: StageDraws, params: Params, posting: Array) 
     if ActionKind.POST in views.allowed and (views.bank.text.size or views.bank.everyday):
         rate = rate_of_posts(params.posts_per_session, params.posts_sd, params.most_posts)
         in_parts(
-            count_posts,
-            views.agents.shape[0],
-            views.agents,
-            views.activity,
-            posting,
-            rate,
-            params.most_posts,
-            draws.base("post"),
-            out,
-        )
+            count_posts, views.agents.shape[0], views.agents, views.activity, posting, rate, params.most_posts,
+            draws.base("post"), out,
+        )  # fmt: skip
     return out
 
 

@@ -106,14 +106,9 @@ def _writers(views: Views, draws: StageDraws, params: Params) -> npt.NDArray[np.
     writes = np.zeros(views.agents.size, np.bool_)
     if ActionKind.POST in views.allowed and views.bank.text.size:
         in_parts(
-            choose_writers,
-            views.agents.shape[0],
-            views.agents,
-            views.activity,
-            params.posts_per_step,
-            draws.base("post"),
-            writes,
-        )
+            choose_writers, views.agents.shape[0], views.agents, views.activity, params.posts_per_step,
+            draws.base("post"), writes,
+        )  # fmt: skip
     return writes
 
 

@@ -40,16 +40,9 @@ def choices(views: Views, bits: npt.NDArray[Any], counts: Array, posts: Array) -
     n = int(at[-1])
     out = np.empty(n, np.int64), np.empty(n, np.int64), np.empty(n, np.uint8)
     in_parts(
-        list_choices,
-        views.agents.shape[0],
-        views.indptr,
-        bits,
-        posts,
-        np.array(ROW_KINDS, np.uint8),
-        int(ActionKind.POST),
-        at,
-        out,
-    )
+        list_choices, views.agents.shape[0], views.indptr, bits, posts, np.array(ROW_KINDS, np.uint8),
+        int(ActionKind.POST), at, out,
+    )  # fmt: skip
     return out
 
 
