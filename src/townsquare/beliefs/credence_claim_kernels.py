@@ -26,6 +26,7 @@ from townsquare.beliefs.credence_kernels import (
     prior_of,
     reliability_of,
 )
+from townsquare.beliefs.equation import stance_at
 from townsquare.core.array_types import Array, Float, Int64
 from townsquare.core.pairs import PairBlock, empty_block, lookup, upsert
 from townsquare.core.threads import Part
@@ -85,10 +86,10 @@ def met_claims(
     old = pairs[Claims._fields[0]]
     is_claim = contents.claim >= 0
     asked = np.r_[0, np.cumsum(is_claim)][indptr]
-    index = PairBlock(old.indptr, old.key, np.arange(old.key.shape[0], dtype=np.int64))
-    index = empty_block(old.n_agents, np.int64) if alone else index
+    index = PairBlock(old.indptr, old.key, np.arange(old.key.shape[0], dtype=np.int32))
+    index = empty_block(old.n_agents, np.int32) if alone else index
     keys = np.ascontiguousarray(contents.claim[is_claim])
-    block, slot, _ = upsert(index, asked, keys, np.full(keys.shape[0], -1, np.int64))
+    block, slot, _ = upsert(index, asked, keys, np.full(keys.shape[0], -1, np.int32))
     was = lookup(old, block.indptr, block.key) if alone else np.asarray(block.value, np.int64)
     new, parts = np.flatnonzero(was < 0), {}
     for name in Claims._fields:
@@ -267,11 +268,15 @@ def take_step(
     """Take a step of every agent of a block: attitudes leak, claims are judged, persuade, and are remembered."""
     for i in range(part.start, part.stop):
         p, since = table[i % table.shape[0]], before.hours[i] + hours
-        leak(i, rows.indptr[i + 1] > rows.indptr[i] or since >= DAY - 1e-9, before, since, p, out)
-        meet(i, rows, contents, slot, out.log_odds, clock[i], heed[i], p, claims, believed, sums)
-        retract(i, rows, slot, p, claims, believed, sums, out)
-        persuade(i, rows, believed, p, out)
-        remember(i, rows, contents, slot, heed[i], p, claims, believed, sums, out.exposure)
+        reads = rows.indptr[i + 1] > rows.indptr[i]
+        leak(i, reads or since >= DAY - 1e-9, before, since, p, out)
+        if reads:  # most people are not online, and a call that takes all arrays costs as much as a row
+            meet(i, rows, contents, slot, out.log_odds, clock[i], heed[i], p, claims, believed, sums)
+            retract(i, rows, slot, p, claims, believed, sums, out)
+            persuade(i, rows, believed, p, out)
+            remember(i, rows, contents, slot, heed[i], p, claims, believed, sums, out.exposure)
+        for k in range(out.stance.shape[1]):
+            out.stance[i, k] = stance_at(out.log_odds[i, k])
 
 
 @nb.njit(cache=True, error_model="numpy")

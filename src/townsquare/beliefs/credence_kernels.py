@@ -8,7 +8,6 @@ from typing import Any, NamedTuple
 import numba as nb
 
 from townsquare.beliefs.contract import Exposed
-from townsquare.beliefs.equation import stance_at
 from townsquare.core.array_types import Float
 from townsquare.core.enums import Verdict
 
@@ -152,7 +151,7 @@ def leaked(i: int, k: int, before: Attitudes, left: float) -> float:
     return out
 
 
-@nb.njit(cache=True, error_model="numpy")
+@nb.njit(inline="always", cache=True, error_model="numpy")
 def leak(i: int, due: bool, before: Attitudes, since: float, p: Any, out: Step) -> None:
     """Bring the log odds and recent readings of agent ``i`` up to date after ``since`` hours, if that is due."""
     left = left_after(since / DAY, p) if due else 1.0
@@ -175,5 +174,3 @@ def persuade(i: int, rows: Exposed, believed: Float, p: Any, out: Step) -> None:
             end += 1
         _group(i, first, end, rows, believed, p, out)
         first = end
-    for k in range(out.log_odds.shape[1]):
-        out.stance[i, k] = stance_at(out.log_odds[i, k])

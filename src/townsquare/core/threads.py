@@ -73,8 +73,9 @@ def in_parts(kernel: Callable[..., None], n: int, *arguments: Any) -> None:
     A kernel is compiled with ``nogil=True`` and writes only the rows of its part, so that results do not depend on the
     parts. Loops that Numba itself shares among threads (``prange``) take twice as long to compile.
     """
-    parts = min(n // getattr(_here, "least", LEAST), PARTS * available())
-    if parts < 2 or available() == 1:
+    threads = available()
+    parts = 1 if threads == 1 else min(n // getattr(_here, "least", LEAST), PARTS * threads)
+    if parts < 2:
         kernel(Part(0, n), *arguments)
         return
     bounds = [n * k // parts for k in range(parts + 1)]

@@ -68,7 +68,9 @@ def build(world: World, ranker: ChosenRanker, options: FeedOptions, draw: StageD
                 ranked = rank_for_readers(view, ranker, inputs, readers, part, lo, draw)
             if part.sent.size:
                 ranked = put_on_top(_messages(world, inputs, part.sent), ranked)
-            in_parts(count_rows, readers.agents.shape[0], readers, ranked, comments, ptr)
+            ptr[1:] = ranked.counts
+            if comments.limit > 0:
+                in_parts(count_rows, readers.agents.shape[0], readers, ranked, comments, ptr)
             np.cumsum(ptr, out=ptr)
             in_parts(write_rows, readers.agents.shape[0], readers, ranked, comments, roots, notes, ptr, rows)
     n = int(indptr[-1])

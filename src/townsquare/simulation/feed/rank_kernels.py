@@ -306,7 +306,8 @@ def collect(
                 post, row = scratch.candidate[c], rows[at]
                 row.post, row.root, row.author, row.slot = post.post, post.root, scratch.owner[c], 0
                 at += 1
-        for x in range(_pick_others(agent, followed, hidden, 0, readers.others[i], pool, scratch)):
+        n = _pick_others(agent, followed, hidden, 0, readers.others[i], pool, scratch) if pool.post.shape[0] else 0
+        for x in range(n):
             p, row = scratch.picked[x], rows[at]
             row.post, row.root, row.author, row.slot = pool.post[p], pool.root[p], pool.author[p], 1
             at += 1

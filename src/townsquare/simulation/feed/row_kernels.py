@@ -48,19 +48,17 @@ def _comments_under(agent: int, hidden: Array, first: int, last: int, author: Ar
 
 @nb.njit(nogil=True, cache=True)
 def count_rows(part: Part, readers: Readers, ranked: Ranked, comments: Comments, out: Array) -> None:
-    """Count the rows of each feed with the comments under its posts, into ``out[i + 1]``."""
+    """Add the comments under the posts of each feed to the rows in ``out[i + 1]``."""
     rows, counts = ranked
     ptr, _, author, limit = comments
     agents, hidden, hidden_ptr = readers.agents, readers.hidden, readers.hidden_ptr
     under = np.empty(limit, np.int64)
     for i in range(part.start, part.stop):
-        n, agent = counts[i], agents[i]
-        if limit > 0:
-            own_hidden = hidden[hidden_ptr[agent - readers.first] : hidden_ptr[agent - readers.first + 1]]
-            for x in range(counts[i]):
-                root = rows[i, x].root
-                n += _comments_under(agent, own_hidden, ptr[root], ptr[root + 1], author, under)
-        out[i + 1] = n
+        agent = agents[i]
+        own_hidden = hidden[hidden_ptr[agent - readers.first] : hidden_ptr[agent - readers.first + 1]]
+        for x in range(counts[i]):
+            root = rows[i, x].root
+            out[i + 1] += _comments_under(agent, own_hidden, ptr[root], ptr[root + 1], author, under)
 
 
 @nb.njit(inline="always", cache=True)

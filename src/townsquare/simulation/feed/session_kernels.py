@@ -36,15 +36,16 @@ def keep_fresh(
     ``rows`` and ``counts`` are as :func:`townsquare.simulation.feed.rank_kernels.collect` gives them, ``root_row`` are
     the rows of posts of the roots, ``post_step`` the steps of posts.
     """
+    agents, seen_ptr, seen = readers.agents, readers.seen_ptr, readers.seen
     for i in range(part.start, part.stop):
-        local, at = readers.agents[i] - readers.first, ptr[i]
-        first, last = readers.seen_ptr[local], readers.seen_ptr[local + 1]
+        local, at = agents[i] - readers.first, ptr[i]
+        first, last = seen_ptr[local], seen_ptr[local + 1]
         for e in range(ptr[i], ptr[i] + counts[i]):
             root = root_row[rows[e].root]
             in_time = post_step[root] >= limits.oldest_root
             if rows[e].slot == 0:  # a root from another account was found by a row that is in time
                 in_time &= post_step[rows[e].post] >= limits.oldest_row
-            if in_time and (limits.repeat or not has(readers.seen, first, last, root)):
+            if in_time and (limits.repeat or not has(seen, first, last, root)):
                 rows[at] = rows[e]
                 at += 1
         counts[i] = at - ptr[i]

@@ -55,7 +55,7 @@ def _step_to(bits: U64, first: int, stop: int) -> int:
     return min(first + int(u01(bits) * (stop - first)), stop - 1)
 
 
-@nb.njit(cache=True)
+@nb.njit(inline="always", cache=True)
 def _walk_from(agent: int, network: Network, oldest: int, start: U64, out: Array) -> int:
     """Write the roots found by walks from one agent into ``out``, ascending and each once; return how many.
 
