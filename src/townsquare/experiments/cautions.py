@@ -145,8 +145,8 @@ def of_moderation(run: Reads, where: str = "") -> list[str]:
         ),
         (
             part < LITTLE,
-            f"Posts that moderation labeled or removed at some time cause {percent(part)} of all change of "
-            f"stances{where}.",
+            f"Posts that moderation labeled or removed at some time cause {percent(part)} of all changes of "
+            f"stances, added up without their signs{where}.",
         ),
     ]
     return [sentence for holds, sentence in cases if holds]
