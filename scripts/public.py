@@ -93,9 +93,10 @@ def main() -> None:
         "\n## Shorter steps, and ablations\n",
         f"2,000 people, {few} seeds.\n",
         *_fact_table({"steps of an hour": base_few, "steps of 15 minutes": _facts(quarters)}),
-        "\nEach row removes one mechanism from the runs with steps of an hour. The last two columns name the facts "
-        "that are inside only with it, or only without it, with their values with → without it (*none*: cannot be "
-        "computed). Totals differ, because some facts cannot be computed without a mechanism.\n",
+        f"\nWith all mechanisms and steps of an hour, {_inside(base_few)} facts are inside. Each row removes one "
+        "mechanism. The last two columns name the facts that are inside only with it, or only without it, with their "
+        "values with → without it (*none*: cannot be computed); facts from memory are named, but not counted. Totals "
+        "differ, because some facts can be computed only with a mechanism, others only without it.\n",
         *_ablations(base_few, {name: _facts(experiment) for name, experiment in changed.items()}),
     ]  # fmt: skip
     PAGE.write_text("\n".join(parts).rstrip() + "\n", encoding="utf-8")
@@ -110,7 +111,8 @@ interval is **bold**. Square brackets: 95% CI over runs or, for facts of belief 
 the rule's parameter. *Not used for defaults*: no default was set from this fact. *From memory*: the source was not
 looked up, and the fact is not counted. An empty cell: not computed at this size. *By class*: *runs* are computed from
 the simulated platform, *sittings* from survey sessions simulated with its people, and *rules* from experiments
-simulated with the default belief rules.
+simulated with the default belief rules. `feed_changes_move_attitudes_little` compares the ranker `recent` with
+`affinity`.
 """
 _READING = """A difference in percent is relative to the mean of the first arm.
 For the primary outcome (*Mean reach of a false post*), Holm's correction is over the arms; for the other rows, over all
@@ -180,16 +182,20 @@ def _ablations(base: FactReport, changed: Mapping[str, FactReport]) -> Iterable[
     yield "|---|---|---|---|"
     for name, report in changed.items():
         pairs = list(zip(base.checks, report.checks, strict=True))
-        scored = [check for check in report.checks if check.scored]
         lost, won = (
             ", ".join(
-                f"`{one.fact.id}` {significant(one.value)} → {significant(other.value) if other.measured else 'none'}"
+                f"`{one.fact.id}` {' → '.join(significant(of.value) if of.measured else 'none' for of in (one, other))}"
                 for one, other in pairs
-                if (one.inside, bool(other.inside)) == (inside, not inside)
+                if (bool(one.inside), bool(other.inside)) == (inside, not inside)
             )
             for inside in (True, False)
         )
-        yield f"| {name} | {sum(bool(check.inside) for check in scored)} of {len(scored)} | {lost} | {won} |"
+        yield f"| {name} | {_inside(report)} | {lost} | {won} |"
+
+
+def _inside(report: FactReport) -> str:
+    scored = [check for check in report.checks if check.scored]
+    return f"{sum(bool(check.inside) for check in scored)} of {len(scored)}"
 
 
 def _effects(experiment: Experiment, names: Sequence[str]) -> Iterable[str]:
