@@ -262,7 +262,8 @@ def reasoning(data: Path) -> list[str]:
     said = ", ".join(f"{name.removeprefix('num_')} {n:,} ({percent(n / total)}%)" for name, n in counters.items())
     lines += [
         f"One post has {by_target[1]:,} of the {shared.height:,} shares, made by {by_target[2]} agents. The "
-        "merging of two runs also lost most actions of the first run: by the counters of the posts, there were "
+        "released actions come from two runs of the authors, and merging the two lost most actions of the first. By "
+        "the counters of the posts, which the merging did not change, there were "
         f"{said}. So flags, not shares, "
         "are the most common of the four. The tone of `ignore`, nine sentences, differs by one sentence between the "
         "VADER package used here and the one that the paper used.",
