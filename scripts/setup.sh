@@ -54,8 +54,9 @@ install_lock
 # Kernels compiled from other sources may name classes that are gone, which Numba cannot read.
 find src -name '*.nb[ic]' -delete
 # Bytecode once here instead of at every start: uv leaves it out, and some environments forbid writing it later.
-# One processor writes it while another compiles kernels. Tests of other packages are left out: nobody runs them.
-.venv/bin/python -m compileall -q -x '/tests?/' .venv/lib src >/dev/null 2>&1 &
+# One processor writes it while another compiles kernels. Left out is what runs do not import: tests of other packages,
+# installers, and what draws exported figures.
+.venv/bin/python -m compileall -q -x '/(tests?|pip|setuptools|pkg_resources|pygments|fontTools|matplotlib|mpl_toolkits)/' .venv/lib src >/dev/null 2>&1 &
 bytecode=$!
 .venv/bin/python -m townsquare.cli.warm $kernels || echo "setup: compiling failed; kernels compile when first used" >&2
 wait "$bytecode" || true

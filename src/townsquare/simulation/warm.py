@@ -18,16 +18,21 @@ from numba.core.dispatcher import Dispatcher
 
 from townsquare.beliefs.arrays import frozen_inputs, frozen_state
 from townsquare.beliefs.contract import BeliefInputs, Contents, Exposed, no_holdings, no_own, per_agent, rows_of
-from townsquare.core import registry
+from townsquare.core import registry, schema
+from townsquare.core.actions import ActionKind
 from townsquare.core.draws import Draws, Stage
 from townsquare.core.pairs import empty_block, upsert
 from townsquare.record.memory import MemoryRecorder
 from townsquare.scenario.load import load_scenario, synthetic_scenario
 from townsquare.scenario.settings import resolve_with_scenario
-from townsquare.settings.config import MemberParams
+from townsquare.settings.config import Actions, MemberParams
 from townsquare.settings.resolve import resolve
+from townsquare.simulation.actions import resolve as resolve_actions
+from townsquare.simulation.feed.build import Feed
 from townsquare.simulation.feed.rankers.contract import ReaderRanker
 from townsquare.simulation.run import simulate
+from townsquare.simulation.views import ProposedActions, no_declarations
+from townsquare.simulation.world import World
 
 PACKAGE = "townsquare."
 FAMILIES = ("beliefs", "ranker", "policy", "graph", "moderation")
@@ -95,6 +100,7 @@ def warm_first_run() -> None:
 
 def _warm_late(rule: str) -> None:
     warm_beliefs(rule)
+    warm_actions()
     warm_pairs()
 
 
@@ -107,6 +113,15 @@ def warm_beliefs(name: str) -> None:
     shown = rows_of(Exposed, np.array([0, 1]), proposition=0, post=0, author=0, stance=1.0)
     inputs = BeliefInputs(0, shown, no_own(1, 1), no_holdings(1), contents=contents)
     rule.step(frozen_state(state), frozen_inputs(inputs), params, Draws(1, 1)(Stage.BELIEF))
+
+
+def warm_actions() -> None:
+    """Judge one action in a world without people."""
+    nobody, one = np.empty(0, np.int32), np.zeros(1, np.int32)
+    feed = Feed(nobody, np.zeros(1, np.int64), schema.empty("exposures"))
+    kind, row = np.array([ActionKind.POST], np.uint8), np.array([schema.NONE], np.int64)
+    chosen = ProposedActions(one, kind, row, one, one, one.astype(np.int8), one, no_declarations(), ())
+    resolve_actions(World(1, 1), feed, chosen, frozenset(), Actions())
 
 
 def warm_pairs() -> None:
