@@ -144,9 +144,8 @@ def veracity_tests(frame: pl.DataFrame) -> pl.DataFrame:
         true, false = (_known(frame, measure, word) for word in ("true", "false"))
         tests = [float("nan")] * 4
         if min(true.size, false.size) >= 2:
-            spread = np.ptp(np.concatenate([true, false])) > 0
             ks = scipy.stats.ks_2samp(false, true)
-            welch = float(scipy.stats.ttest_ind(false, true, equal_var=False).pvalue) if spread else float("nan")
+            welch = statistics.t_test(false, true).p
             tests = [welch, float(scipy.stats.mannwhitneyu(false, true).pvalue), float(ks.statistic), float(ks.pvalue)]
         rows.append((measure, unit, true.size, false.size, *statistics.difference(false, true), *tests))
     table = statistics.with_corrected(statistics.tidy(rows, TESTS), "p_rank")

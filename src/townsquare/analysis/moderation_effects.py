@@ -142,7 +142,7 @@ def _paired_row(posts: pl.DataFrame, name: str) -> tuple[float, ...]:
     change = after - before
     means = (before.mean(), after.mean()) if change.size else (math.nan, math.nan)
     tests = (math.nan, math.nan)
-    if change.size >= 2 and np.ptp(change) > 0:
+    if statistics.varies(change):
         tests = (float(scipy.stats.ttest_rel(after, before).pvalue), float(scipy.stats.wilcoxon(change).pvalue))
     return (change.size, *map(float, means), *statistics.mean(change), *tests)
 
@@ -224,7 +224,7 @@ def moderation_effects_by_group(run: Reads, without: Reads) -> pl.DataFrame:
     rows: list[tuple[object, ...]] = []
     for (grouping, group, measure), each in frame.group_by("grouping", "group", "measure", maintain_order=True):
         change = (each["value"] - each["value_without"]).to_numpy()
-        p = float(scipy.stats.ttest_1samp(change, 0.0).pvalue) if change.size > 1 and np.ptp(change) > 0 else math.nan
+        p = float(scipy.stats.ttest_1samp(change, 0.0).pvalue) if statistics.varies(change) else math.nan
         unit = "stance" if str(measure).startswith("stance:") else "exposures per person"
         rows.append((grouping, group, measure, unit, change.size, *statistics.mean(change), p))
     return statistics.with_corrected(statistics.tidy(rows, CHANGED), by=["measure"])

@@ -57,12 +57,14 @@ def compare_means(
             p = _permuted(a, b, paired=name.startswith("paired"), seed=seed)
             rows.append((name, value, a.size, b.size, value, math.nan, math.nan, p))
             continue
-        if name == "paired" and np.ptp(a - b) == 0:
+        if name != "paired":
+            tested = statistics.t_test(a, b, pooled=name == "pooled")
+            rows.append((name, tested.statistic, a.size, b.size, *tested[1:]))
+            continue
+        if not statistics.varies(a - b):
             rows.append((name, *blank))
             continue
-        test = (
-            scipy.stats.ttest_rel(a, b) if name == "paired" else scipy.stats.ttest_ind(a, b, equal_var=name == "pooled")
-        )
+        test = scipy.stats.ttest_rel(a, b)
         ends = test.confidence_interval(statistics.LEVEL)
         low, high = float(ends.low), float(ends.high)
         rows.append((name, float(test.statistic), a.size, b.size, value, low, high, float(test.pvalue)))
@@ -174,7 +176,7 @@ def differences_by_group(
         for action in actions:
             first, second = (counts(frame, "person", members["person"].to_list(), action) for frame in (people, agents))
             apart = first - second
-            p = float(scipy.stats.ttest_rel(first, second).pvalue) if apart.size > 1 and np.ptp(apart) > 0 else math.nan
+            p = float(scipy.stats.ttest_rel(first, second).pvalue) if statistics.varies(apart) else math.nan
             rows.append((grouping, group, action, "actions per person", apart.size, *statistics.mean(apart), p))
     return statistics.with_corrected(statistics.tidy(rows, BY_GROUP))
 

@@ -34,6 +34,16 @@ class Estimate(NamedTuple):
 UNKNOWN = Estimate(math.nan, math.nan, math.nan)
 
 
+class TTest(NamedTuple):
+    """The t-test of a difference of means: its statistic, the difference with its interval, and P."""
+
+    statistic: float
+    value: float
+    low: float
+    high: float
+    p: float
+
+
 def tidy(rows: Sequence[Sequence[Any]], schema: dict[str, Any]) -> pl.DataFrame:
     """Return rows as a frame of a stated schema, which an empty list has too."""
     return pl.DataFrame(rows, schema=schema, orient="row")
@@ -67,14 +77,46 @@ def student(freedom: Sequence[int] | npt.NDArray[np.int64] | int) -> Float:
 
 def difference(first: npt.ArrayLike, second: npt.ArrayLike) -> Estimate:
     """Return the mean of ``first`` minus the mean of ``second``, two independent samples, with Welch's interval."""
+    return Estimate(*t_test(first, second)[1:4])
+
+
+def varies(values: npt.ArrayLike) -> bool:
+    """Return whether values differ by more than the rounding of floats: only then is there a spread to test against.
+
+    >>> varies([0.3, 0.1 + 0.2]), varies([0.3, 0.31])
+    (False, True)
+    """
+    x = np.asarray(values, np.float64)
+    return bool(x.size and np.ptp(x) > 32 * np.finfo(np.float64).eps * np.abs(x).max())
+
+
+def t_test(first: npt.ArrayLike, second: npt.ArrayLike, *, pooled: bool = False) -> TTest:
+    """Test the mean of ``first`` minus that of ``second``, two independent samples: Welch's test, or Student's pooled.
+
+    The test is NaN if neither sample varies (:func:`varies`). A sample that does not vary has the variance 0, as it
+    should; SciPy takes it too, but warns of a loss of precision.
+
+    >>> t_test([1.0, 1.0, 1.0], [2.0, 3.0, 4.0]).value, t_test([1.0, 1.0], [2.0, 2.0]).p
+    (-2.0, nan)
+    """
     a, b = np.asarray(first, np.float64), np.asarray(second, np.float64)
     if min(a.size, b.size) < 1:
-        return UNKNOWN
+        return TTest(*[math.nan] * 5)
     value = float(a.mean() - b.mean())
-    if min(a.size, b.size) < 2 or not a.std() + b.std() > 0.0:
-        return Estimate(value, math.nan, math.nan)
-    ends = scipy.stats.ttest_ind(a, b, equal_var=False).confidence_interval(LEVEL)
-    return Estimate(value, float(ends.low), float(ends.high))
+    if min(a.size, b.size) < 2 or not (varies(a) or varies(b)):
+        return TTest(math.nan, value, math.nan, math.nan, math.nan)
+    squares = [float(np.square(x - x.mean()).sum()) if varies(x) else 0.0 for x in (a, b)]
+    rest = (a.size - 1, b.size - 1)
+    if pooled:
+        freedom = float(sum(rest))
+        error = math.sqrt(sum(squares) / freedom * (1 / a.size + 1 / b.size))
+    else:
+        parts = [square / n / (n + 1) for square, n in zip(squares, rest, strict=True)]
+        error = math.sqrt(sum(parts))
+        freedom = sum(parts) ** 2 / sum(part**2 / n for part, n in zip(parts, rest, strict=True))
+    half = float(scipy.special.stdtrit(freedom, 0.5 + LEVEL / 2)) * error
+    statistic = value / error
+    return TTest(statistic, value, value - half, value + half, float(2 * scipy.special.stdtr(freedom, -abs(statistic))))
 
 
 def share(part: int, whole: int) -> Estimate:

@@ -31,7 +31,7 @@ def bundle(
     hypotheses
         A YAML file with a list of hypotheses (outcome, arm, expect), or a plain text.
     seeds
-        Seeds of planned runs: a number (10), a list (3,5,8) or a range (1-20).
+        Seeds of planned runs: how many (10), a list (3,5,8) or a range (1-20).
     targets
         Folders of runs or comparisons, or a scenario to plan.
     """

@@ -56,7 +56,7 @@ def compare(
     across
         With --multiverse: a modeling choice and its values, such as feed.ranker=recent,random.
     seeds
-        Seeds: a number (10), a list (3,5,8) or a range (1-20).
+        Seeds: how many (10), a list (3,5,8) or a range (1-20).
     outcome
         The primary outcome, such as reach_false_mean; default: that of the scenario.
     every
@@ -294,7 +294,9 @@ def _show_effects(experiment: Experiment, made: Answer, *, every: bool) -> None:
         )
     others = made.effects.height - len(rows)
     if others:
-        print(f"Option --all lists {count(others, 'row')} on other outcomes, one per outcome and arm.")
+        untested = made.effects.filter(role="secondary")["p"].is_nan().sum()
+        without = f"; {untested} without a test, since the seeds give no spread" if untested else ""
+        print(f"Option --all lists {count(others, 'row')} on other outcomes, one per outcome and arm{without}.")
 
 
 def _signed(value: float) -> str:

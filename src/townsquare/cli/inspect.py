@@ -123,10 +123,11 @@ def _show(facts: dict[str, Any]) -> None:
             if len(calls["by_server"]) > 1:
                 lines.append(("servers", ", ".join(f"{url} {count:,}" for url, count in calls["by_server"].items())))
             if turn := calls["agent_step"]:
-                counted = f"{turn['counted']:,.0f} tokens in (characters / 4), {turn['most']:,.0f} at most"
+                counted = f"{turn['counted']:,.0f} tokens in (estimated from characters), {turn['most']:,.0f} at most"
                 by_server = f"; {turn['tokens_in']:,.0f} counted by servers" if turn["tokens_in"] is not None else ""
                 lines.append(("per agent", f"{counted}{by_server}, per step"))
-        lines.append(("pace", f"{health['seconds_per_step']:.3g} s per step"))
+        pace = f"{health['seconds_per_step']:.3g} s per step (mean; the first step may compile kernels)"
+        lines.append(("pace", pace))
         lines += _flags(health["rule"])
     for name, value in lines:
         print(f"{name:13} {safe(value)}")

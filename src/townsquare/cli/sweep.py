@@ -33,7 +33,7 @@ def sweep(
     Parameters
     ----------
     seeds
-        Seeds: a number (10), a list (3,5,8) or a range (1-20).
+        Seeds: how many (10), a list (3,5,8) or a range (1-20).
     outcome
         The outcome to show, such as reach_false_mean; default: that of the scenario.
     """

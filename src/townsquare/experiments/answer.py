@@ -79,7 +79,8 @@ class Answer:
         ``title``, ``unit``, ``direction``, ``arm``, ``label``, ``base`` and ``mean`` (over the seeds in which both are
         defined), ``difference`` with ``low``, ``high`` (paired by seed, 95% t interval), ``p``, ``p_holm`` (corrected
         among outcomes of the same role), ``pairs``, ``verdict`` (``better``, ``worse``, ``higher``, ``lower``, ``no
-        detectable effect``, ``suggestive``: p < 0.05 but not with Holm's correction, ``no interval``).
+        detectable effect``, ``suggestive``: p < 0.05 but not with Holm's correction, ``no interval``). Without a
+        ``p``, because the difference is the same with every seed, the verdict is its sign.
         The primary outcome comes first, then others by size of the effect over the width of its interval.
     exposed : DataFrame
         Effects on the beliefs of those who see most false posts:

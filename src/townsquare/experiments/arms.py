@@ -175,7 +175,7 @@ def parse_seeds(text: str, first: int) -> list[int]:
     >>> parse_seeds("3", 7), parse_seeds("3,5", 1), parse_seeds("2-4,9", 1)
     ([7, 8, 9], [3, 5], [2, 3, 4, 9])
     """
-    problem = SettingError("--seeds", got=repr(text), allowed="a number (10), a list (3,5,8) or a range (1-20)")
+    problem = SettingError("--seeds", got=repr(text), allowed="how many (10), a list (3,5,8) or a range (1-20)")
     parts = [re.fullmatch(r"(\d{1,18})(?:-(\d{1,18}))?", part.strip()) for part in text.split(",")]
     if len(parts) == 1 and parts[0] and parts[0][2] is None:
         ranges = [(first, first + int(parts[0][1]) - 1)]

@@ -11,13 +11,16 @@ import polars as pl
 import pytest
 
 from running_viewer import Visit, ask, data
+from townsquare.experiments.answer import title_of
 from townsquare.experiments.comparison import compare
 from townsquare.experiments.courses import bands, differences
 from townsquare.experiments.extracts import KINDS, Extract
 from townsquare.experiments.manifest import FILE, Experiment
 from townsquare.experiments.paired import t_interval
 from townsquare.pages.report import write_comparison
+from townsquare.pages.view.comparison import arm_labels
 from townsquare.pages.view.serving import serving
+from townsquare.record.run import Run
 from townsquare.settings.resolve import layers_for
 
 pytestmark = pytest.mark.browser
@@ -46,6 +49,12 @@ PLACES = (
     "#/comparison/arms?show=difference&all=1",
     "#/comparison/arms/person/5",
 )
+
+
+def test_a_single_arm_has_the_title_of_the_scenario(tmp_path: Path) -> None:
+    layers, _ = layers_for("health-rumor@1", agents=20, steps=2)
+    made = compare(layers, {}, [1], tmp_path / "alone", workers=1)
+    assert arm_labels(made) == {"all": title_of(Run.open(made.folder / made.finished[0].folder))}
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])

@@ -31,6 +31,18 @@ def test_difference_of_means() -> None:
     assert (found.value, found.low, found.high) == pytest.approx((a.mean() - b.mean(), *ends))
 
 
+@pytest.mark.filterwarnings("error")
+def test_a_sample_that_does_not_vary_is_tested_without_a_warning_or_not_at_all() -> None:
+    constant, spread = np.full(20, 1.0), DRAWS.normal(2.0, 1.0, 15)
+    found = statistics.t_test(constant, spread)
+    alone = scipy.stats.ttest_1samp(spread, 1.0)  # with no spread in one sample, Welch's test is that of the other
+    assert (found.statistic, found.p) == pytest.approx((-alone.statistic, alone.pvalue))
+    nearly = np.array([0.3, 0.1 + 0.2, 0.3])
+    assert not statistics.varies(nearly)
+    assert math.isnan(statistics.t_test(nearly, np.full(4, 2.0)).p)
+    assert statistics.t_test(nearly, spread).p == pytest.approx(scipy.stats.ttest_1samp(spread, 0.3).pvalue)
+
+
 @pytest.mark.parametrize(("part", "whole"), [(0, 9), (3, 10), (50, 50), (120, 4000)])
 def test_share_and_its_interval(part: int, whole: int) -> None:
     from statsmodels.stats.proportion import proportion_confint

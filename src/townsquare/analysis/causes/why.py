@@ -252,7 +252,9 @@ def why(run: Reads, agent: int, step: int | None = None, proposition: str | None
 def _check_agent(run: Reads, agent: int, step: int | None) -> None:
     agents = run.table("agents").filter(pl.col("agent") == agent)
     if agents.is_empty():
-        raise SettingError("agent", got=str(agent), allowed=f"0 to {run.table('agents').height - 1}")
+        people = run.table("agents").filter(pl.col("kind") == AgentKind.PERSON)["agent"]
+        last = people.to_numpy().max(initial=0)
+        raise SettingError("agent", got=str(agent), allowed=f"a person: 0 to {last}")
     row = agents.row(0, named=True)
     if row["kind"] != AgentKind.PERSON:
         raise SettingError("agent", got=f"{agent}, a source", allowed="a person", do="sources have no beliefs")

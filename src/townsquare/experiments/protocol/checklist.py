@@ -63,7 +63,9 @@ class Measured:
     verdict: str
 
 
-_HOW = 'Run a query in Python: `ts.Run.open("FOLDER").sql("QUERY")`.'
+_HOW = """\
+Values are sums over all runs, so that a person counts once in each run. The query of one run in Python:
+`ts.Run.open("FOLDER").sql("QUERY")`.""".replace("\n", " ")
 
 
 @cache

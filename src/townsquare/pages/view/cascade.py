@@ -15,9 +15,9 @@ from townsquare.analysis.contract import CachedRun
 from townsquare.core.enums import AgentKind, PostKind
 from townsquare.core.errors import SettingError
 from townsquare.core.frames import collected
-from townsquare.experiments.arms import labels
 from townsquare.pages.view import post_queries, queries
 from townsquare.pages.view.answers import columns
+from townsquare.pages.view.comparison import arm_labels
 from townsquare.pages.view.library import Library, Snapshot
 from townsquare.pages.view.post import root_of
 from townsquare.pages.view.query_string import Asked
@@ -173,6 +173,6 @@ def _arms(library: Library, run: str) -> list[dict[str, str]]:
     for of in library.comparisons().values():
         ids = {library.id_of(of.folder / each.folder): each for each in of.finished}
         if run in ids:
-            names = labels(of.arms)
+            names = arm_labels(of)
             return [{"run": id_, "label": names[each.arm]} for id_, each in ids.items() if each.seed == ids[run].seed]
     return []

@@ -7,6 +7,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
+from functools import lru_cache
+from pathlib import Path
 from typing import Any
 
 import polars as pl
@@ -16,7 +19,7 @@ from townsquare.analysis.clock import clock_of
 from townsquare.analysis.courses import COURSES, courses
 from townsquare.analysis.facts.table import short_number
 from townsquare.analysis.outcomes import describe, is_outcome
-from townsquare.core.errors import RecordError, SettingError
+from townsquare.core.errors import RecordError, SettingError, TownsquareError
 from townsquare.core.words import printable
 from townsquare.experiments.answer import answer, effects, title_of
 from townsquare.experiments.arms import labels, shown
@@ -46,6 +49,23 @@ _SIGNIFICANT = 9
 def key_of(of: Experiment) -> str:
     """Return what changes whenever a run of the comparison ends."""
     return f"{_FORMAT}:" + " ".join(run.content_hash or run.state for run in of.runs)
+
+
+def arm_labels(of: Experiment) -> dict[str, str]:
+    """Return a short name of each arm; a single arm, in which nothing varies, has the title of the scenario."""
+    only = of.arms[0]
+    if len(of.arms) > 1 or only.changes:
+        return labels(of.arms)
+    title = "one arm"
+    if of.finished:
+        with suppress(TownsquareError):  # its record was pruned
+            title = _title_in(of.folder / of.finished[0].folder)
+    return {only.name: title}
+
+
+@lru_cache(maxsize=256)
+def _title_in(folder: Path) -> str:
+    return title_of(Run.open(folder))
 
 
 def known_outcomes(of: Experiment) -> list[str]:
@@ -86,7 +106,7 @@ def has_report(of: Experiment) -> bool:
 
 def _member(of: Experiment, run: Any, outcome: str) -> dict[str, Any]:
     value = run.outcomes.get(outcome, math.nan)
-    return {"arm": run.arm, "label": labels(of.arms)[run.arm], "seed": run.seed, "state": run.state, "value": value}
+    return {"arm": run.arm, "label": arm_labels(of)[run.arm], "seed": run.seed, "state": run.state, "value": value}
 
 
 def _outcome(of: Experiment, name: str) -> dict[str, Any]:
@@ -118,7 +138,7 @@ def _arms(of: Experiment, name: str, made: pl.DataFrame) -> list[dict[str, Any]]
 def _arm(of: Experiment, arm: str, values: Sequence[float], effect: Mapping[str, Any]) -> dict[str, Any]:
     mean, low, high = t_interval(pl.Series(values, dtype=pl.Float64).to_numpy())[:3]
     compared = {name: effect[name] for name in _EFFECT} if effect else None
-    label = labels(of.arms)[arm]
+    label = arm_labels(of)[arm]
     return {"arm": arm, "label": label, "n": len(values), "mean": mean, "low": low, "high": high, "effect": compared}
 
 
@@ -219,7 +239,7 @@ def person(library: Library, of: Experiment, asked: Asked) -> dict[str, Any]:
     of_arm = {run.arm: library.id_of(of.folder / run.folder) for run in of.finished if run.seed == seed}
     if not of_arm:
         raise SettingError("seed", got=str(seed), allowed="a seed of the comparison with a finished run")
-    names, arms = labels(of.arms), []
+    names, arms = arm_labels(of), []
     for arm, run in list(of_arm.items())[:MOST_ARMS]:
         snapshot = library.snapshot(run)
         who = check_agent(snapshot, number)
@@ -244,7 +264,7 @@ def course_frame(library: Library, asked: Asked) -> tuple[pl.DataFrame, dict[str
     """
     if asked.word("comparison"):
         of = library.comparison(asked.word("comparison"))
-        return of.courses() if of.finished else pl.DataFrame(), labels(of.arms)
+        return of.courses() if of.finished else pl.DataFrame(), arm_labels(of)
     names = asked.every("run")[:MOST_RUNS]
     if not names:
         raise SettingError("run", got="none", allowed="the id of a run, or `comparison` with that of a comparison")
