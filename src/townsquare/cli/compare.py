@@ -190,11 +190,19 @@ def _compared(
     """Execute the runs of a comparison, with progress; None if it was interrupted."""
     from townsquare.core.errors import RunsFailed
     from townsquare.experiments import comparison
+    from townsquare.experiments.answer import first_look
+
+    looks: list[str] = []
+
+    def look(experiment: Experiment) -> None:
+        if not looks and (text := first_look(experiment)):
+            looks.append(text)
+            progress.say(text)
 
     try:
         with shown.progress(0, f"comparing in {location.shown()}") as progress:
             at = partial(show_study, progress, runs="runs")
-            return comparison.compare(layers, vary, seeds, location.folder, workers, at, targets, **how)
+            return comparison.compare(layers, vary, seeds, location.folder, workers, at, targets, on_result=look, **how)
     except KeyboardInterrupt:
         return None
     except RunsFailed:

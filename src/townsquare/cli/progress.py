@@ -80,6 +80,15 @@ class ProgressDisplay:
             line = f"{self.title}: {self.what} {step}{of}, {rate:.3g} {self.what}s/s{eta} {note}"
             print(line.rstrip(), file=sys.stderr, flush=True)
 
+    def say(self, text: str) -> None:
+        """Print a line above the progress."""
+        if self._bar is not None:
+            self._bar.console.print(text, markup=False, highlight=False, soft_wrap=True)
+        elif self.mode == "json":
+            show_json({"event": "note", "text": text})
+        elif self.mode == "lines":
+            print(text, file=sys.stderr, flush=True)
+
 
 def _in_units(seconds: float) -> str:
     """Return a duration in the largest unit of which it has two or more."""

@@ -174,6 +174,20 @@ def answer(experiment: Experiment, outcome: str | None = None, *, rules: int = 2
     )
 
 
+def first_look(experiment: Experiment) -> str:
+    """Return the primary outcome of each arm with the first seed; "" until all arms have it, or with one seed alone."""
+    frame = experiment.outcomes.filter(pl.col("seed") == experiment.seeds[0])
+    primary = experiment.primary or suggested(frame)
+    if len(experiment.seeds) == 1 or frame.height < len(experiment.arms) or primary not in frame.columns:
+        return ""
+    what = describe(primary, statements(Run.open(experiment.folder / experiment.finished[0].folder)))
+    by_arm, short = dict(frame.select("arm", primary).iter_rows()), labels(experiment.arms)
+    unit = "" if what.unit in _SCALES else f" {what.unit}"
+    values = [f"{significant(by_arm[arm.name])}{unit} under {short[arm.name]}" for arm in experiment.arms]
+    about = f"First look (seed {experiment.seeds[0]} of {len(experiment.seeds)} seeds, no interval yet)"
+    return f"{about}, {as_noun(what.title, primary)}: {listed(values)}."
+
+
 def title_of(run: Reads) -> str:
     """Return the title of the scenario of a run; its name where the scenario is gone."""
     try:

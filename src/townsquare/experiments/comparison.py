@@ -80,6 +80,7 @@ def compare(
     *,
     outcome: str | None = None,
     one_at_a_time: bool = False,
+    on_result: Callable[[Experiment], None] | None = None,
 ) -> Experiment:
     """Run every arm with every seed, after trying step 0 of one new run, so that errors appear early.
 
@@ -104,6 +105,8 @@ def compare(
         The primary outcome; by default that of the scenario (:func:`townsquare.experiments.primary.primary_outcome`).
     one_at_a_time : bool
         Arms are the values of one setting after the other, not all combinations.
+    on_result : callable, optional
+        Called with what is known after each run; they are executed seed by seed.
 
     Returns
     -------
@@ -120,11 +123,10 @@ def compare(
         ``out`` holds something else; or the user interrupted the comparison, whose current steps were saved first.
     """
     end_where_main_is_imported()
-    targets, out = targets or ExecutionTargets(), Path(out)
+    targets, out, folder = targets or ExecutionTargets(), Path(out), Path(out).resolve()
     checked_place(targets.on)
     check_workers(workers)
-    arms = arms_of(vary, one_at_a_time=one_at_a_time)
-    seeds = _listed(seeds, base_layers)
+    arms, seeds = arms_of(vary, one_at_a_time=one_at_a_time), _listed(seeds, base_layers)
     settings = _resolve_all(base_layers, arms, seeds)
     primary = primary_outcome(load_scenario(settings[arms[0].name, seeds[0]].config.scenario), outcome)
     check_starts({arm.name: settings[arm.name, seeds[0]] for arm in arms})
@@ -135,11 +137,12 @@ def compare(
     store = targets.store or (shared_folder(out) if targets.on != HERE else None)
     finished = _finished_in(store, out, runs)
     runs = [finished.get(run.folder, run) for run in runs]
-    todo = [run for run in runs if run.state == WAITING]
+    todo = sorted((run for run in runs if run.state == WAITING), key=lambda run: seeds.index(run.seed))
     addresses = {} if targets.record is None else _addresses(targets.record, out, runs, wanted)
     _check_first([wanted[run.folder] for run in todo if states[run.folder] == NEW])
-    root = out.resolve()
-    jobs = [_Job(run, root / run.folder, wanted[run.folder].plain(), store, addresses.get(run.folder)) for run in todo]
+    jobs = [
+        _Job(run, folder / run.folder, wanted[run.folder].plain(), store, addresses.get(run.folder)) for run in todo
+    ]
     steps = sum(wanted[folder].config.steps for folder in finished)
     earlier = Progress(len(finished), len(finished), steps, steps)
     with locked_folder(out):
@@ -147,7 +150,7 @@ def compare(
         experiment.save(targets.store)
         if targets.with_copy and targets.record is None:
             _copy_scenarios(out, settings.values(), targets.store)
-        return _execute_all(experiment, jobs, targets, workers, earlier, on_progress)
+        return _execute_all(experiment, jobs, targets, workers, earlier, on_progress, on_result)
 
 
 def _state(folder: Path, settings: Settings) -> str:
@@ -229,6 +232,7 @@ def _execute_all(
     workers: int | None,
     earlier: Progress,
     on_progress: Callable[[Progress], None] | None,
+    on_result: Callable[[Experiment], None] | None,
 ) -> Experiment:
     """Execute the jobs of a comparison, which is saved after each."""
     extracts: dict[str, dict[str, pl.DataFrame]] = {kind.file: {} for kind in KINDS}
@@ -241,6 +245,8 @@ def _execute_all(
                         extracts[file][result.content_hash] = frame
                 with suppress(RecordError):  # a failed write ends no run: the last write counts
                     experiment.save(targets.store)
+                if on_result is not None:
+                    on_result(experiment)
     finally:
         for kind in KINDS:
             if extracts[kind.file]:

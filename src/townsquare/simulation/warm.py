@@ -117,10 +117,10 @@ def warm_beliefs(name: str) -> None:
 
 def warm_actions() -> None:
     """Judge one action in a world without people."""
-    nobody, one = np.empty(0, np.int32), np.zeros(1, np.int32)
+    nobody, zero = np.empty(0, np.int32), np.zeros(1, np.int32)
     feed = Feed(nobody, np.zeros(1, np.int64), schema.empty("exposures"))
     kind, row = np.array([ActionKind.POST], np.uint8), np.array([schema.NONE], np.int64)
-    chosen = ProposedActions(one, kind, row, one, one, one.astype(np.int8), one, no_declarations(), ())
+    chosen = ProposedActions(zero, kind, row, zero, zero, zero.astype(np.int8), zero, no_declarations(), ())
     resolve_actions(World(1, 1), feed, chosen, frozenset(), Actions())
 
 

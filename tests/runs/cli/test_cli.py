@@ -10,6 +10,7 @@ from pathlib import Path
 import polars as pl
 import pytest
 
+import townsquare as ts
 from changed_rows import change_rows
 from repository import ROOT
 from townsquare import cli
@@ -17,6 +18,7 @@ from townsquare.analysis.causes.why import why
 from townsquare.cli import main
 from townsquare.cli.app import ROWS
 from townsquare.cli.console import safe
+from townsquare.core.words import significant
 from townsquare.record.memory import MemoryRecorder
 from townsquare.record.run import Run
 from townsquare.scenario.settings import resolve_for
@@ -139,6 +141,25 @@ def test_reports_of_runs_and_comparisons(recorded: Path, capsys: pytest.CaptureF
     assert "repeat the command of the comparison with `--out both`" in capsys.readouterr().err
     assert main(["why", "both", "--agent", "1"]) == 2
     assert "such as both/" in capsys.readouterr().err
+
+
+def test_a_first_look_at_all_arms_comes_before_the_other_seeds(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    words = ["compare", "synthetic:20", "--agents", "20", "--steps", "2", "--seeds", "3", "--workers", "1"]
+    words += ["--vary", "policy=statistical,silent", "--out", "looked"]
+    assert main([*words, "--json"]) == 0
+    lines = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
+    (place,) = [place for place, line in enumerate(lines) if line.get("event") == "note"]
+    experiment = ts.Experiment.load("looked")
+    first = experiment.outcomes.filter(seed=experiment.seeds[0])
+    values = dict(first.select("arm", experiment.primary).iter_rows())
+    text = lines[place]["text"]
+    assert text.startswith(
+        f"First look (seed {experiment.seeds[0]} of 3 seeds, no interval yet), mean reach of a false post"
+    )
+    assert [f"{significant(values[arm.name])} agents" in text for arm in experiment.arms] == [True, True]
+    assert lines[-1]["primary"] == experiment.primary
 
 
 def test_one_seed_has_no_interval_and_a_failed_run_is_exit_1(
