@@ -143,8 +143,7 @@ def compare(
     jobs = [
         _Job(run, folder / run.folder, wanted[run.folder].plain(), store, addresses.get(run.folder)) for run in todo
     ]
-    steps = sum(wanted[folder].config.steps for folder in finished)
-    earlier = Progress(len(finished), len(finished), steps, steps)
+    earlier = _done_earlier([wanted[folder] for folder in finished])
     with locked_folder(out):
         experiment = Experiment(out, dict(vary), arms, tuple(seeds), tuple(runs), primary)
         experiment.save(targets.store)
@@ -184,6 +183,11 @@ def _finished_in(store: ObjectStore | None, out: Path, runs: Sequence[ArmRun]) -
             raise WrongVersion(where, got="a run of other settings or another version", do="choose another --out")
     wanted = [earlier[run.folder] for run in runs if run.folder in earlier]
     return {run.folder: run for run in wanted if run.state == FINISHED and store.holds(run.folder)}
+
+
+def _done_earlier(finished: Sequence[Settings]) -> Progress:
+    steps = sum(settings.config.steps for settings in finished)
+    return Progress(len(finished), len(finished), steps, steps)
 
 
 def _addresses(
