@@ -102,11 +102,11 @@ def compare(
     targets : ExecutionTargets, optional
         Where runs are executed and recorded.
     outcome : str, optional
-        The primary outcome; by default that of the scenario (:func:`townsquare.experiments.primary.primary_outcome`).
+        As for :func:`townsquare.experiments.primary.primary_outcome`.
     one_at_a_time : bool
-        Arms are the values of one setting after the other, not all combinations.
+        Arms are the values of one setting after the other.
     on_result : callable, optional
-        Called with what is known after each run; they are executed seed by seed.
+        Called with what is known after each run.
 
     Returns
     -------
@@ -123,7 +123,7 @@ def compare(
         ``out`` holds something else; or the user interrupted the comparison, whose current steps were saved first.
     """
     end_where_main_is_imported()
-    targets, out, folder = targets or ExecutionTargets(), Path(out), Path(out).resolve()
+    targets, out, root = targets or ExecutionTargets(), Path(out), Path(out).resolve()
     checked_place(targets.on)
     check_workers(workers)
     arms, seeds = arms_of(vary, one_at_a_time=one_at_a_time), _listed(seeds, base_layers)
@@ -137,12 +137,10 @@ def compare(
     store = targets.store or (shared_folder(out) if targets.on != HERE else None)
     finished = _finished_in(store, out, runs)
     runs = [finished.get(run.folder, run) for run in runs]
-    todo = sorted((run for run in runs if run.state == WAITING), key=lambda run: seeds.index(run.seed))
+    todo = _seed_by_seed(runs, seeds)
     addresses = {} if targets.record is None else _addresses(targets.record, out, runs, wanted)
     _check_first([wanted[run.folder] for run in todo if states[run.folder] == NEW])
-    jobs = [
-        _Job(run, folder / run.folder, wanted[run.folder].plain(), store, addresses.get(run.folder)) for run in todo
-    ]
+    jobs = [_Job(run, root / run.folder, wanted[run.folder].plain(), store, addresses.get(run.folder)) for run in todo]
     earlier = _done_earlier([wanted[folder] for folder in finished])
     with locked_folder(out):
         experiment = Experiment(out, dict(vary), arms, tuple(seeds), tuple(runs), primary)
@@ -183,6 +181,11 @@ def _finished_in(store: ObjectStore | None, out: Path, runs: Sequence[ArmRun]) -
             raise WrongVersion(where, got="a run of other settings or another version", do="choose another --out")
     wanted = [earlier[run.folder] for run in runs if run.folder in earlier]
     return {run.folder: run for run in wanted if run.state == FINISHED and store.holds(run.folder)}
+
+
+def _seed_by_seed(runs: Sequence[ArmRun], seeds: Sequence[int]) -> list[ArmRun]:
+    """Return the runs to execute, all arms of the first seed first, so that something is known of all arms early."""
+    return sorted((run for run in runs if run.state == WAITING), key=lambda run: seeds.index(run.seed))
 
 
 def _done_earlier(finished: Sequence[Settings]) -> Progress:

@@ -130,7 +130,7 @@ def test_reports_of_runs_and_comparisons(recorded: Path, capsys: pytest.CaptureF
     assert main([*words, "--vary", "policy=statistical,silent", "--out", "both"]) == 0
     out = capsys.readouterr().out
     assert "silent cut the mean reach of a false post" in out or "silent: no detectable effect" in out
-    assert "rows on other outcomes, one per outcome and arm." in out
+    assert "rows on other outcomes, one per outcome and arm; " in out
     (tmp_path / "both" / "report.html").unlink()
     assert main(["report", "both", str(recorded)]) == 0
     assert (tmp_path / "both" / "report.html").is_file()
@@ -355,7 +355,7 @@ WRONG = [
     (["why", "nowhere", "--agent", "1"], "no such folder"),
     (["why", "{run}"], "--agent"),
     (["why", "{run}", "--agent", "x"], "the number of an agent, or its name"),
-    (["why", "{run}", "--agent", "999"], "agent\n  got: 999\n  allowed: 0 to"),
+    (["why", "{run}", "--agent", "999"], "agent\n  got: 999\n  allowed: a person: 0 to"),
     (["why", "{run}", "--agent", "-1"], "agent"),
     (["why", "{run}", "--agent", "30"], "a source"),
     (["why", "{run}", "--agent", "1", "--step", "0"], "allowed: 1 to 3"),
