@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import os
+import tarfile
 from pathlib import Path
+from typing import Any
 
 HELPERS = Path(__file__).resolve().parent
 TESTS = HELPERS.parent
@@ -16,3 +18,10 @@ def environment_with_helpers(**more: str) -> dict[str, str]:
     """The environment of a child process that imports modules of this folder."""
     path = os.pathsep.join(filter(None, [str(HELPERS), os.environ.get("PYTHONPATH", "")]))
     return os.environ | {"PYTHONPATH": path} | more
+
+
+def unpack(archive: Path, folder: Path) -> None:
+    """Unpack an archive of the repository; the first releases of Python 3.11 know no filters."""
+    how: dict[str, Any] = {"filter": "data"} if hasattr(tarfile, "data_filter") else {}
+    with tarfile.open(archive) as packed:
+        packed.extractall(folder, **how)

@@ -189,9 +189,11 @@ def first_look(experiment: Experiment) -> str:
 
 
 def title_of(run: Reads) -> str:
-    """Return the title of the scenario of a run; its name where the scenario is gone."""
+    """Return the title of a run's scenario, with the steps if these are fewer than the scenario's; else its name."""
     try:
-        return printable(recorded_scenario(resolve(run.settings), getattr(run, "folder", None)).title, 80)
+        scenario = recorded_scenario(resolve(run.settings), getattr(run, "folder", None))
+        steps, own = int(setting(run, "steps")), int(scenario.settings.get("steps", 0))
+        return printable(scenario.title, 80) + (f" (the first {steps} of {own} steps)" if steps < own else "")
     except TownsquareError:
         return printable(str(setting(run, "scenario", default="a run")).rpartition("/")[2], 80)
 

@@ -31,7 +31,7 @@ _OPENING = re.compile(r"""(?P<json>\{\s*+["'}]|\[\s*+[\[{"'\]])|[{\[]""")
 _TOKEN = re.compile(r'"(?:[^"\\]|\\.)*+(?:"|\\?\Z)|[{}\[\]]', re.DOTALL)
 _REPAIRED = re.compile(
     r"""(?P<double>"(?:[^"\\]|\\.)*+(?:"|\\?\Z))  # a string as it should be, or cut off
-      | (?P<single>(?<=[{\[,:\s])'(?:[^'\\]|\\.|(?<=\w)'(?=\w))*+')(?=\s*[,:}\]])
+      | (?P<single>(?<=[{\[,:\s])'[^'\\]*(?:(?:\\.|(?<=\w)'(?=\w))[^'\\]*)*')(?=\s*[,:}\]])
       | ,(?=\s*[}\]])                             # a trailing comma
       | \b(?P<word>True|False|None)\b
     """,

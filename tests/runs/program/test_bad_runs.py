@@ -200,7 +200,7 @@ def test_a_new_run_is_not_recorded_over_what_is_left_of_one(
 
 
 WHY = [
-    (["why", "x", "--agent", "99999"], "agent\n  got: 99999\n  allowed: 0 to"),
+    (["why", "x", "--agent", "99999"], "agent\n  got: 99999\n  allowed: a person: 0 to"),
     (["why", "x", "--agent", "-3"], "agent"),
     (["why", "x", "--agent", "1.5"], "1.5"),
     (["why", "x", "--agent", "nan"], "nan"),

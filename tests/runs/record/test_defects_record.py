@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import sqlite3
-import tarfile
 from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
@@ -17,7 +16,7 @@ import townsquare as ts
 from changed_rows import as_rows
 from random_records import KINDS, ON_DISK, random_rows, recorded, recorder_of, summary_of
 from random_records import header as some_header
-from repository import TESTS
+from repository import TESTS, unpack
 from townsquare.analysis.health import diagnostics
 from townsquare.cli import main
 from townsquare.core import schema
@@ -58,8 +57,7 @@ LATER = {
 @pytest.fixture
 def corpus(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """The runs of version 1, in the working directory."""
-    with tarfile.open(ARCHIVE) as archive:
-        archive.extractall(tmp_path, filter="data")
+    unpack(ARCHIVE, tmp_path)
     monkeypatch.chdir(tmp_path)
     return tmp_path
 

@@ -131,7 +131,7 @@ def test_what_was_told_is_in_report_and_inspection(tmp_path: Path, capsys: pytes
     assert turns["tokens_in"].to_list() == pytest.approx(turns["counted"].to_list(), abs=12)
     assert main(["inspect", str(tmp_path / "run")]) == 0
     said = capsys.readouterr().out
-    assert "tokens in (characters / 4)" in said
+    assert "tokens in (estimated" in said
     assert all(url in said for url in urls)
     assert main(["report", str(tmp_path / "run")]) == 0
     page = (tmp_path / "run" / "report.html").read_text(encoding="utf-8")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import tarfile
 from dataclasses import replace
 from pathlib import Path
 
@@ -14,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from raised_errors import raises_error
-from repository import ROOT, SHARED
+from repository import ROOT, SHARED, unpack
 from townsquare.cli import main
 from townsquare.core.array_types import Array, Float
 from townsquare.core.enums import NoteStatus
@@ -33,8 +32,7 @@ PENALTY = Penalty(0.15, 0.03)
 def golden(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Made ratings with the scores and statuses that the published scorer (commit 273c895) gives them."""
     folder = tmp_path_factory.mktemp("golden")
-    with tarfile.open(ROOT / "tests" / "data" / "community-notes.tar.xz") as packed:
-        packed.extractall(folder, filter="data")
+    unpack(ROOT / "tests" / "data" / "community-notes.tar.xz", folder)
     return folder
 
 
