@@ -192,8 +192,8 @@ def title_of(run: Reads) -> str:
     """Return the title of a run's scenario, with the steps if these are fewer than the scenario's; else its name."""
     try:
         scenario = recorded_scenario(resolve(run.settings), getattr(run, "folder", None))
-        steps, own = int(setting(run, "steps")), int(scenario.settings.get("steps", 0))
-        return printable(scenario.title, 80) + (f" (the first {steps} of {own} steps)" if steps < own else "")
+        steps, own = setting(run, "steps", default=0), scenario.settings.get("steps", 0)
+        return printable(scenario.title, 80) + (f" (the first {steps} of {own} steps)" if 0 < steps < own else "")
     except TownsquareError:
         return printable(str(setting(run, "scenario", default="a run")).rpartition("/")[2], 80)
 
