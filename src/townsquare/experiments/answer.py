@@ -46,6 +46,8 @@ _SIGNED = {"engagement_gap_per_post"}
 FEW_SEEDS = 5
 _UNCORRECTED = "suggestive"
 _LONGEST_POST = 66
+MOST_LOOKED_AT = 8
+"""Arms of a first look; more make no line that one can read."""
 _EFFECTS = {
     **dict.fromkeys(("role", "outcome", "title", "unit", "direction", "arm", "label"), pl.String),
     **dict.fromkeys(("base", "mean", "difference", "low", "high", "p", "p_holm"), pl.Float64),
@@ -175,16 +177,15 @@ def answer(experiment: Experiment, outcome: str | None = None, *, rules: int = 2
 
 
 def first_look(experiment: Experiment) -> str:
-    """Return the primary outcome of each arm with the first seed; "" until all arms have it, or with one seed alone."""
-    frame = experiment.outcomes.filter(pl.col("seed") == experiment.seeds[0])
-    primary = experiment.primary or suggested(frame)
-    if len(experiment.seeds) == 1 or frame.height < len(experiment.arms) or primary not in frame.columns:
+    """Return the primary outcome of each arm with the first seed; "" until all have it, with one seed, or many arms."""
+    seeds, primary = experiment.seeds, experiment.primary
+    by_arm = {run.arm: run.outcomes.get(primary) for run in experiment.finished if run.seed == seeds[0]}
+    if len(seeds) == 1 or not len(by_arm) == len(experiment.arms) <= MOST_LOOKED_AT:
         return ""
-    what = describe(primary, statements(Run.open(experiment.folder / experiment.finished[0].folder)))
-    by_arm, short = dict(frame.select("arm", primary).iter_rows()), labels(experiment.arms)
+    what, short = describe(primary), labels(experiment.arms)  # runs may stand on another machine: no file is read
     unit = "" if what.unit in _SCALES else f" {what.unit}"
     values = [f"{significant(by_arm[arm.name])}{unit} under {short[arm.name]}" for arm in experiment.arms]
-    about = f"First look (seed {experiment.seeds[0]} of {len(experiment.seeds)} seeds, no interval yet)"
+    about = f"First look (seed {seeds[0]}, the first of {len(seeds)} seeds, without an interval)"
     return f"{about}, {as_noun(what.title, primary)}: {listed(values)}."
 
 

@@ -104,7 +104,7 @@ def compare(
     outcome : str, optional
         As for :func:`townsquare.experiments.primary.primary_outcome`.
     one_at_a_time : bool
-        Arms are the values of one setting after the other.
+        Arms are the values of one setting after the other, not all combinations.
     on_result : callable, optional
         Called with what is known after each run.
 

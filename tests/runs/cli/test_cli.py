@@ -155,11 +155,23 @@ def test_a_first_look_at_all_arms_comes_before_the_other_seeds(
     first = experiment.outcomes.filter(seed=experiment.seeds[0])
     values = dict(first.select("arm", experiment.primary).iter_rows())
     text = lines[place]["text"]
-    assert text.startswith(
-        f"First look (seed {experiment.seeds[0]} of 3 seeds, no interval yet), mean reach of a false post"
+    opening = (
+        f"First look (seed {experiment.seeds[0]}, the first of 3 seeds, without an interval), mean reach of a false"
     )
+    assert text.startswith(opening)
     assert [f"{significant(values[arm.name])} agents" in text for arm in experiment.arms] == [True, True]
     assert lines[-1]["primary"] == experiment.primary
+
+
+def test_a_failed_run_and_many_arms_have_no_first_look(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    (tmp_path / "one.csv").write_text("follower,followed\n0,0\n", encoding="utf-8")
+    words = ["compare", "synthetic:20", "--agents", "20", "--steps", "1", "--seeds", "2", "--workers", "1"]
+    failing = ["--set", "graph.path=one.csv", "--vary", "graph.kind=scale_free,file", "--out", "failing"]
+    assert main([*words, *failing]) == 1
+    assert "First look" not in capsys.readouterr().err
+    limits = ",".join(map(str, range(5, 14)))
+    assert main([*words, "--vary", f"feed.followed={limits}", "--out", "many"]) == 0
+    assert "First look" not in capsys.readouterr().err
 
 
 def test_one_seed_has_no_interval_and_a_failed_run_is_exit_1(
