@@ -49,7 +49,9 @@ class Message(Section):
     text: str = setting(..., "text of the message", min_length=1, max_length=10_000)
     source: str = setting(..., "sender: one of the scenario's sources")
     stance: dict[str, Stance] = setting(dict, "stance of the message by proposition; propositions left out: no stance")
-    audience: Audience = setting(Audience, "`all`, `{treatment: NAME}`, `{share: 0.3}`, or both keys: agents in both")
+    audience: Audience = setting(
+        Audience, "`all` (both keys null), `{treatment: NAME}`, `{share: 0.3}`, or both keys: agents in both"
+    )
     repeat: int = setting(1, "number of steps in which it is shown", ge=1, unit="steps")
     plausibility: Share = setting(0.5, "plausibility of the text to a lay reader")
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Any
 
-from townsquare.core.actions import ROW_KINDS, SPECS, WORDS, ActionKind
+from townsquare.core.actions import ROW_KINDS, SPECS, WORDS, ActionKind, On
 from townsquare.core.draws import StageDraws
 from townsquare.settings.config import MemberParams, setting
 from townsquare.simulation.policies.contract import Policy
@@ -22,7 +22,8 @@ from townsquare.simulation.views import ProposedActions, Views
 
 def _chance(kind: ActionKind) -> tuple[type[Any], Any]:
     spec = SPECS[kind]
-    return float, setting(spec.chance, f"probability, per shown row at activity 1, of {spec.called}", ge=0, lt=1)
+    rated = ", as helpful with probability 0.5" if spec.on == On.NOTE else ""
+    return float, setting(spec.chance, f"probability, per shown row at activity 1, of {spec.called}{rated}", ge=0, lt=1)
 
 
 if TYPE_CHECKING:

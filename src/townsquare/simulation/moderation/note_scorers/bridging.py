@@ -62,7 +62,8 @@ class Params(MemberParams):
     )
     net_helpful_share: float = setting(
         0.05,
-        "minimum of the smaller of these differences as a share of the ratings of both sides; unused if it exceeds 9",
+        "minimum of the smaller of these two differences as a share of the ratings of both sides, for notes whose "
+        "smaller difference is at most 9",
         ge=0,
         le=1,
     )
