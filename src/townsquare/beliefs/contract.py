@@ -318,8 +318,8 @@ class BeliefRule:
     ordered : bool
         Whether the order of an agent's rows may change the result beyond rounding (updates of trust in feed order do).
     bounded : bool
-        Whether a step keeps the stance within the range of the agent's own stance, the stances seen, and the initial
-        stance.
+        Whether a step keeps the stance within the range of itself, the initial stance, exposures with a weight above 0,
+        own posts and, if the rule reads them, the stances of authors.
     params : type of MemberParams
         Its settings, in its own file.
     init : callable

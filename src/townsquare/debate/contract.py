@@ -61,7 +61,7 @@ class DialogueLine(NamedTuple):
 
 
 class Turn(NamedTuple):
-    """What a speaker is given (seeds, ``belief-engine``, Table A10, response generation).
+    """What a speaker is given, as in the Belief Engine paper (Table A10, response generation).
 
     Attributes
     ----------
