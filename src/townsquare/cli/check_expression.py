@@ -17,7 +17,9 @@ def expression(
     sets: options.DebateSets = None,
     shown: options.Shown = options.SHOWN,
 ) -> int:
-    """Vary the stance of a speaker, judge only the text, and compare r, slope and intercept with the paper's.
+    """Vary the stance of a speaker, judge only the text, and regress the judged on the given stance.
+
+    Correlation r and slope are printed beside those of the Belief Engine paper, which reports no intercept.
 
     Parameters
     ----------

@@ -78,7 +78,9 @@ def sweep(
     placed: places.Placed = places.PLACED,
     shown: options.Shown = options.SHOWN,
 ) -> int:
-    """Run debates for every combination of settings: one agent against a fixed opponent, unless `preset` is `pair`.
+    """Run debates for every combination of settings.
+
+    One agent debates a fixed opponent, unless `preset` is `pair` or `pairing`, `con`, `opponent` or `debater` vary.
 
     Arms whose starts differ by more than `start.tolerance` are refused. To resume a stopped sweep, give the same
     command with its --out.

@@ -71,8 +71,8 @@ def fit(
 ) -> int:
     """Fit the two parameters of a belief rule to human data, and evaluate it on held-out folds.
 
-    Errors are compared with baselines: no change, start only, net evidence, mean of the messages received, and a
-    regression.
+    Errors are compared with baselines: no change, prior only (the initial stance, scaled by one fitted number), net
+    evidence, mean of the messages received, a regression, and a prior of control conversations if the data have them.
 
     Parameters
     ----------
