@@ -80,7 +80,8 @@ def sweep(
 ) -> int:
     """Run debates for every combination of settings.
 
-    One agent debates a fixed opponent, unless `preset` is `pair` or `pairing`, `con`, `opponent` or `debater` vary.
+    One agent debates a fixed opponent, unless `preset` is `pair`, or --vary names `pairing`, `con`, `opponent` or
+    `debater`.
 
     Arms whose starts differ by more than `start.tolerance` are refused. To resume a stopped sweep, give the same
     command with its --out.
