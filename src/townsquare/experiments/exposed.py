@@ -80,7 +80,8 @@ def exposed_sentences(effects: pl.DataFrame, short: Mapping[str, str], statement
     best = rows.sort(pl.col("value").abs() / half, descending=True, maintain_order=True).row(0, named=True)
     about = effects.filter(arm=best["arm"], proposition=best["proposition"]).to_dicts()
     opening = (
-        f"{percent(best['without'])} of people see no false post. Effect of {short[best['arm']]} on the stance on "
+        f"In the baseline, {percent(best['without'])} of people see no false post. "
+        f"Effect of {short[best['arm']]} on the stance on "
     )
     opening += f"“{statements[best['proposition']]}”: "
     if all(abs(row[end]) < LITTLE for row in about for end in ("value", "low", "high")):
