@@ -82,10 +82,10 @@ def main() -> None:
         f"20,000 people, {asked.large} seeds: {with_20_000}\n",
         *_fact_table({"2,000 people": base, "20,000 people": with_20_000}),
         "\n## Rankers\n",
-        f"Differences from the ranker `{RANKERS[0]}`, paired by seed. {_READING}\n",
+        f"2,000 people, {asked.seeds} seeds. Differences from the ranker `{RANKERS[0]}`, paired by seed. {_READING}\n",
         *_effects(rankers, OUTCOMES["rankers"]),
         "\n## Responses of moderation\n",
-        _RESPONSES,
+        f"2,000 people, {asked.seeds} seeds. {_RESPONSES}",
         *_effects(responses, OUTCOMES["responses"]),
         "\nThe next table has effects on the final stance; *Mean shift* above counts from the end of the warm-up. "
         "Groups of people are formed by the number of exposures to false posts without moderation.\n",

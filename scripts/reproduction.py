@@ -147,7 +147,8 @@ def popularity(data: Path) -> list[str]:
     lines += table(("curve", "formula", "a", "b", "c", "R², top 50", "AIC, top 50", f"R², all {x.size}"), rows)
     lines += [
         "A curve fitted to ranks does not test a power law. Its exponent is not comparable with the 1.5 to 2.5 of the "
-        "literature, which refer to the distribution of sizes. By maximum likelihood, P(x) ~ x^−α for x ≥ x_min:",
+        "literature, which refer to the distribution of sizes. By maximum likelihood, P(x) ~ x^−α for x ≥ x_min, over "
+        "the agents with a popularity above 0:",
         "",
     ]
     rows = [
@@ -161,7 +162,7 @@ def popularity(data: Path) -> list[str]:
     head = ("x_min", "agents", "α", "95% CI", "compared with", "log likelihood ratio", "p", "better")
     lines += table(head, rows)
     lines += [
-        "Over all agents, a log-normal fits clearly better. In the tail, power law and log-normal are not "
+        "Over all of them, a log-normal fits clearly better. In the tail, power law and log-normal are not "
         "statistically "
         "distinguishable, and α lies in the usual range, contrary to the paper.",
         "",
