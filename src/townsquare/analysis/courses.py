@@ -90,13 +90,16 @@ def _notes(run: Reads) -> pl.DataFrame:
     return pl.concat(parts)
 
 
+_PERIOD = "(a day, or a fourteenth of the run if that is longer)"
+
+
 def _claims(run: Reads) -> pl.DataFrame:
     """Return who believes false and true claims. Seeds draw posts of their own, so that no single claim has a band."""
     every = claim_courses(run) if holds_claims(run) else pl.DataFrame()
     believe = ((pl.col("believe") * pl.col("people")).sum() / pl.col("people").sum()).alias("value")
     parts = [
         _named(every.filter(truth=truth).group_by(at="step").agg(believe).sort("at"), f"believe.{truth}",
-               f"Mean belief in {truth} claims among people who saw one in the period", "probability", "step")
+               f"Mean belief in {truth} claims among people who saw one in the period {_PERIOD}", "probability", "step")
         for truth in (("false", "true") if every.height else ())
     ]  # fmt: skip
     return pl.concat([pl.DataFrame(schema=COURSES), *parts])

@@ -64,5 +64,7 @@ def test_the_sentence_names_every_group_and_is_missing_where_everybody_sees_fals
     (said,) = exposed_sentences(effects, {"takedown": "takedown"}, {"vaccine_safe": "Safe.", "campaign_worthwhile": ""})
     assert said.count("95% CI") == len(GROUPS)
     assert "% of people see no false post" in said
+    assert "on the final stance on" in said
+    assert ", by exposure in the baseline: " in said
     broadcast = {("none", 1): ts.run("health-rumor@1", agents=40, steps=6, out=tmp_path / "run")}
     assert exposed_effects(broadcast, "none").is_empty()

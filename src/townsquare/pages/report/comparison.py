@@ -119,6 +119,8 @@ class Comparison:
             shared["people"] += f" ({number(people)} with those who joined)"
         if (hours := clock_of(run).hours) and "steps" in shared:
             shared["steps"] += f" ({in_words(hours * setting(run, 'steps'))})"
+        if hours and (steps := clock_of(run).warm_up):
+            shared["warm-up"] = f"{in_words(hours * steps)}, left out of outcomes; changes of stance start at its end"
         drawn = bands(experiment.courses())
         within = (_note_effects(experiment), experiment.effects_by_group())
         return cls(made or answer(experiment), experiment.arms, long, drawn, notes, shared, statements(run), *within)

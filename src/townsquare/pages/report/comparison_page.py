@@ -101,11 +101,12 @@ def _arms(comparison: Comparison) -> list[dict[str, str]]:
 
 
 def _sections(comparison: Comparison) -> list[Section]:
-    """Return a section for each group of outcomes, main ones first, in the order of the clearest effect in each."""
+    """Return a section for each group of outcomes: the primary one, main ones, others; the clearest effect first."""
     names = comparison.outcomes.drop_nulls("value").drop_nans("value")["outcome"].unique(maintain_order=True)
     importance = {name: at for at, name in enumerate(comparison.answer.effects["outcome"].unique(maintain_order=True))}
     known = [describe(name, comparison.statements) for name in names]
-    ordered = sorted(known, key=lambda what: (not what.main, importance.get(what.name, len(importance))))
+    primary, last = comparison.answer.primary, len(importance)
+    ordered = sorted(known, key=lambda what: (what.name != primary, not what.main, importance.get(what.name, last)))
     titles = groups()
     sections = [
         _section(comparison, group, titles[group], [what for what in ordered if what.group == group])
@@ -222,7 +223,8 @@ def _table(comparison: Comparison, what: Measure) -> Table:
         )
         if values.len() < len(comparison.seeds):
             fewer.append(f"{label} {values.len()}")
-    note = f"Seeds with a defined value, of {len(comparison.seeds)}: {', '.join(fewer)}." if fewer else ""
+    note = what.definition
+    note += f" Seeds with a defined value, of {len(comparison.seeds)}: {', '.join(fewer)}." if fewer else ""
     return table(
         f"{printable(what.title.removesuffix('.'), 80)} ({what.unit})", rows, (str, "arm"), (significant, "mean"),
         (str, "difference", "95% CI=interval"), (_chance, "p", "p, Holm=p_holm"), (str, "verdict"),
