@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
@@ -71,6 +72,16 @@ def test_what_is_undefined_in_the_baseline_has_no_difference(tmp_path: Path) -> 
     assert "Not comparable, undefined in the baseline or in all other arms: F1 of moderation." in Elements(page).text
     assert 'id="forest-detection' not in page
     assert 'id="strip-detection' in page
+
+
+def test_the_primary_outcome_comes_first_and_each_has_its_definition(tmp_path: Path) -> None:
+    rare = {arm: {"exposures_false": [9.0, 8.0, 9.5], **outcomes} for arm, outcomes in VALUES.items()}
+    what = comparison(rare)
+    what = replace(what, answer=replace(what.answer, primary="exposures_false"))
+    text = Elements(page_of(what, tmp_path)).text
+    assert text.index("Exposures: difference from") < text.index("Engagement: difference from")
+    assert "Exposures to injected false posts." in text
+    assert "Mean of final minus initial stance over persons." in text
 
 
 def test_detail_is_folded(tmp_path: Path) -> None:

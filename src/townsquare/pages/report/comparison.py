@@ -120,7 +120,8 @@ class Comparison:
         if (hours := clock_of(run).hours) and "steps" in shared:
             shared["steps"] += f" ({in_words(hours * setting(run, 'steps'))})"
         if hours and (steps := clock_of(run).warm_up):
-            shared["warm-up"] = f"{in_words(hours * steps)}, left out of outcomes; changes of stance start at its end"
+            length = in_words(hours * steps)
+            shared["warm-up"] = f"{length}, not in outcomes; their initial stances are those at its end"
         drawn = bands(experiment.courses())
         within = (_note_effects(experiment), experiment.effects_by_group())
         return cls(made or answer(experiment), experiment.arms, long, drawn, notes, shared, statements(run), *within)
