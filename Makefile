@@ -37,6 +37,9 @@ public: $(DEV) ## write docs/public.md anew: facts, rankers, moderation and abla
 # Files stay whole, so that what a file records is recorded once; the long ones of runs/ and system/ come first.
 PYTEST := $(BIN)/python -m pytest -n $(WORKERS) --dist loadfile --no-loadscope-reorder --durations 10
 
+# The test processes use all processors: threads of linear algebra would wait for each other, and busily.
+test not-slow test-fast test-slow coverage: export OPENBLAS_NUM_THREADS := 1
+
 test: $(DEV) ## lint, then types beside the tests, one of which builds the documentation (ARGS="-k feed" passes options, WORKERS=4 processes)
 	@$(MAKE) --no-print-directory lint
 	@$(MAKE) --no-print-directory --jobs 2 types not-slow  # tests that wait for a process leave room for types
@@ -63,7 +66,7 @@ coverage: $(DEV) ## the tests again, counting which lines of the package they ru
 
 OLDEST := .venv-oldest
 UV = $(shell command -v uv || echo $(BIN)/uv)
-test-oldest: $(DEV) ## unit tests and reference runs with the oldest packages that pyproject.toml allows, in .venv-oldest
+test-oldest: $(DEV) ## the tests of unit/ and runs/ with the oldest packages that pyproject.toml allows, in .venv-oldest
 	$(UV) venv --quiet --clear --python $(BIN)/python $(OLDEST)
 	$(UV) pip install --quiet --python $(OLDEST)/bin/python --resolution lowest-direct --only-binary :all: \
 		--group dev --editable '.[all]'
