@@ -48,6 +48,14 @@ class Batches:
             if row_count(part):
                 self._parts.setdefault(table, []).append(part)
 
+    @classmethod
+    def joined(cls, steps: Sequence[Batches]) -> Batches:
+        """Return the rows of consecutive steps as those of the first."""
+        out = cls(steps[0].step)
+        for table in {table for step in steps for table in step._parts}:
+            out._parts[table] = [part for step in steps for part in step._parts.get(table, ())]
+        return out
+
     def get(self, table: str) -> schema.Columns:
         """Return the rows of a table in the order of addition; without a copy if they were added at once."""
         parts = self._parts.get(table)

@@ -1,8 +1,9 @@
-"""What recorders into a database share: a step is committed or compared, and a recording ends or leaves nothing."""
+"""What recorders into a database share: steps are committed or compared, and a recording ends or leaves nothing."""
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Sequence
 from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any
@@ -33,13 +34,25 @@ class DatabaseRecorder(ABC):
 
     def save_step(self, out: Batches, summary: StepSummary) -> None:
         """Commit the rows of a step, or compare those of a committed one."""
+        self.save_steps([(out, summary)])
+
+    def save_steps(self, steps: Sequence[tuple[Batches, StepSummary]]) -> None:
+        """Commit the rows of consecutive steps, all or none of those that are new; compare the committed ones."""
         if self._connection is None:
             raise ValueError(f"{self._where} is not open")
-        if not check_next(summary, out.step, self._last):
+        new, last = [], self._last
+        for out, summary in steps:
+            if check_next(summary, out.step, last):
+                self._compare(out, summary)
+            else:
+                new.append((out, summary))
+                last = out.step
+        if new:
             with self._writing():
-                self._write(out, summary)
-            self._last = out.step
-            return
+                self._write(new)
+            self._last = last
+
+    def _compare(self, out: Batches, summary: StepSummary) -> None:
         with self._writing():
             row = self._connection.execute(f"SELECT hash FROM ts_steps WHERE step = {summary.step:d}").fetchone()
         recorded = str(row[0]) if row else "no hash"
@@ -77,8 +90,8 @@ class DatabaseRecorder(ABC):
         """Read what is recorded."""
 
     @abstractmethod
-    def _write(self, out: Batches, summary: StepSummary) -> None:
-        """Write a step in one transaction."""
+    def _write(self, steps: Sequence[tuple[Batches, StepSummary]]) -> None:
+        """Write steps in one transaction."""
 
     @abstractmethod
     def _end(self, info: dict[str, str]) -> None:

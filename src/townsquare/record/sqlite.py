@@ -6,7 +6,7 @@ import json
 import os
 import shutil
 import sqlite3
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, closing, contextmanager, suppress
 from pathlib import Path
 
@@ -41,9 +41,9 @@ _UNREADABLE = "choose another folder, or remove this file to start over"
 class FolderRecorder(DatabaseRecorder):
     """Record a run into ``folder``, which is created if it does not exist.
 
-    A step is one transaction whose last row is that of ``ts_steps``: readers see all of a step or nothing of it, also
-    after this process was killed. Parquet parts are on disk before the transaction that commits their step. A recording
-    that stops before its first step leaves no files.
+    A step, or some consecutive steps, are one transaction whose last rows are those of ``ts_steps``: readers see all of
+    a step or nothing of it, also after this process was killed. Parquet parts are on disk before the transaction that
+    commits their step. A recording that stops before its first step leaves no files.
 
     Parameters
     ----------
@@ -83,21 +83,26 @@ class FolderRecorder(DatabaseRecorder):
         self._is_lost = False
         return self._last
 
-    def _write(self, out: Batches, summary: StepSummary) -> None:
-        stored = {name: self._elsewhere.get(name, database.SQLITE) for name in out.tables()}
-        for name in (name for name, where in stored.items() if where == database.PARQUET):
-            write_part(self.folder, name, out.step, out.get(name))
+    def _write(self, steps: Sequence[tuple[Batches, StepSummary]]) -> None:
+        outs = [out for out, _ in steps]
+        rows = Batches.joined(outs)
+        stored = {name: self._elsewhere.get(name, database.SQLITE) for name in rows.tables()}
+        counts = [(out.step, name, out.count(name)) for out in outs for name in out.tables()]
+        for out in outs:
+            for name in out.tables():
+                if stored[name] == database.PARQUET:
+                    write_part(self.folder, name, out.step, out.get(name))
         with database.transaction(self._connection):
             self._check_ours()  # who opens the run now waits for this transaction, and reads what it commits
             for name, where in stored.items():
                 if where == database.SQLITE:
-                    database.insert(self._connection, name, out.get(name))
+                    database.insert(self._connection, name, rows.get(name))
                 elif where == database.PACKED:
                     before = self._dense.get(name)
-                    self._dense[name] = packed.write(self._connection, out.step, name, out.get(name), before)
-            counts = [(out.step, name, out.count(name)) for name in out.tables()] + [(out.step, "steps", 1)]
+                    self._dense[name] = packed.write(self._connection, rows.step, name, rows.get(name), before)
+            counts += [(out.step, "steps", 1) for out in outs]
             self._connection.executemany("INSERT INTO ts_batches VALUES (?, ?, ?)", counts)
-            database.insert(self._connection, "steps", summary_rows([summary]))
+            database.insert(self._connection, "steps", summary_rows([summary for _, summary in steps]))
 
     def _reader(self) -> FolderReader:
         return FolderReader(self.folder)

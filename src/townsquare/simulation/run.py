@@ -20,7 +20,7 @@ from townsquare.core.errors import BudgetReached, WrongVersion
 from townsquare.core.identity import settings_digest
 from townsquare.core.member_errors import in_step
 from townsquare.core.runtime import held_memory
-from townsquare.core.threads import all_threads, threads_for
+from townsquare.core.threads import threads_for
 from townsquare.models.client import ModelClient, OnCall, nothing
 from townsquare.models.open import check_model, model_client
 from townsquare.record.batches import Batches
@@ -29,6 +29,7 @@ from townsquare.record.contract import Recorder, RunHeader, StepSummary
 from townsquare.record.memory import MemoryRecorder
 from townsquare.record.places import recorder_of
 from townsquare.record.postgresql.recorder import PostgresRecorder
+from townsquare.record.recorder import DatabaseRecorder
 from townsquare.record.run import Run
 from townsquare.record.sqlite import FolderRecorder
 from townsquare.scenario.contents import Scenario
@@ -63,9 +64,9 @@ def simulate(
     unless that is large or comes with Townsquare.
 
     Resuming re-executes the committed steps, compares their hashes, and adds the rest. ``on_step`` is called after each
-    committed step; if it raises an error, the run ends with its steps safe. Runs of 1,000 agents or more compute the
-    next step while one is written, if another processor, or a model with concurrent calls, would wait; if an error ends
-    them, ``on_step`` may not be called for the last committed step.
+    committed step; if it raises an error, the run ends with its steps safe. Runs of 1,000 agents or more write up to 12
+    steps of half a second at once; those of 100,000, or with concurrent calls of a model, compute the next step while
+    one is written. If an error ends them, ``on_step`` may not be called for the last committed steps.
 
     Raises
     ------
@@ -110,11 +111,10 @@ def _execute(
     settings: Settings, scenario: Scenario, recorder: Recorder, on_step: OnStep, client: ModelClient | None, last: int
 ) -> None:
     """Take, hash, record and report every step; its rows are freed when the next step is written."""
-    if client is None:
-        behind = settings.config.agents >= (MANY if all_threads() > 1 else LARGE)
-    else:
-        behind = settings.config.agents >= MANY and client.concurrency > 1
-    with Committer(recorder, on_step, behind=behind, aside=client is None) as committer:
+    agents = settings.config.agents
+    behind = agents >= LARGE if client is None else agents >= MANY and client.concurrency > 1
+    grouped = client is None and agents >= MANY
+    with Committer(recorder, on_step, behind=behind, aside=client is None, grouped=grouped) as committer:
         try:
             _take_steps(settings, scenario, committer, client, last)
         finally:
@@ -189,9 +189,11 @@ def _summary(world: World, out: Batches, n_online: int, seconds: float) -> StepS
 
 
 LARGE = 100_000
-"""Agents from which on steps are written meanwhile also in a process that is to use one processor."""
+"""Agents from which on steps are written meanwhile."""
 MANY = 1_000
-"""Agents from which on writing meanwhile saves time where a second processor, or a model's server, would wait."""
+"""Agents from which on steps are written meanwhile where a model's servers would wait, and else several at once."""
+GROUP, SECONDS = 12, 0.5
+"""Steps that are written at once at most, and the time after which those taken are written."""
 _NICE = 10  # of a thread; a tenth of the weight of the others
 
 
@@ -211,64 +213,94 @@ class Committer:
     on_step : callable
         Called with the summary of each step once it is committed, in the calling thread.
     behind : bool
-        Whether a step is written while the next one is taken. Only one step waits at a time, because the rows of more
-        would not fit into memory.
+        Whether steps are written while the next one is taken. Only one writing waits at a time, because the rows of
+        more would not fit into memory.
     aside : bool
         Whether writing has a lower priority than taking the next step.
+    grouped : bool
+        Whether up to :data:`GROUP` steps of :data:`SECONDS` are written together, where the recorder can.
     """
 
     def __init__(
-        self, recorder: Recorder, on_step: Callable[[StepSummary], None], *, behind: bool, aside: bool = False
+        self,
+        recorder: Recorder,
+        on_step: Callable[[StepSummary], None],
+        *,
+        behind: bool,
+        aside: bool = False,
+        grouped: bool = False,
     ) -> None:
         self._recorder, self._on_step = recorder, on_step
         self._chain = HashChain()
         self._pool = ThreadPoolExecutor(1, "townsquare-record", _step_back if aside else None) if behind else None
-        self._writing: Future[StepSummary] | None = None
+        self._writing: Future[list[StepSummary]] | None = None
+        self._grouped = grouped and isinstance(recorder, DatabaseRecorder)
+        self._taken: list[tuple[Batches, StepSummary]] = []
+        self._since = time.perf_counter()
 
     def commit(self, out: Batches, summary: StepSummary) -> None:
-        """Hash and record the rows of a step, now or until the next call; ``summary`` is still without its hash."""
-        if self._pool is None:
-            self._on_step(self._write(out, summary))
+        """Hash and record the rows of a step, now or until later; ``summary`` is still without its hash."""
+        self._taken.append((out, summary))
+        if self._grouped and (out.step + 1) % GROUP and time.perf_counter() - self._since < SECONDS:
             return
-        written = self._written()
-        self._writing = self._pool.submit(self._write, out, summary)
-        if written is not None:
-            self._on_step(written)  # which may end the run: this step is recorded all the same
+        self._report(self._hand_over())
 
     def report(self) -> None:
-        """Call ``on_step`` for a step that was committed meanwhile, if any; raise what went wrong with it."""
+        """Call ``on_step`` for steps that were committed meanwhile, if any; raise what went wrong with them."""
         if self._writing is not None and self._writing.done():
-            self.wait()
+            self._report(self._written())
 
     def wait(self) -> None:
         """Wait until everything is committed; raise what went wrong."""
-        written = self._written()
-        if written is not None:
-            self._on_step(written)
+        if self._taken:
+            self._report(self._hand_over())
+        self._report(self._written())
 
-    def _written(self) -> StepSummary | None:
-        """Return the summary of the step that was being written, once it is; None if none was."""
+    def _report(self, written: list[StepSummary]) -> None:
+        for summary in written:
+            self._on_step(summary)  # which may end the run: these steps are recorded all the same
+
+    def _hand_over(self) -> list[StepSummary]:
+        """Write the steps taken, now or behind; return the summaries of what was written."""
+        written = self._written()
+        taken, self._taken = self._taken, []
+        self._since = time.perf_counter()
+        if self._pool is None:
+            return self._write(taken)
+        self._writing = self._pool.submit(self._write, taken)
+        return written
+
+    def _written(self) -> list[StepSummary]:
+        """Return the summaries of the steps that were being written, once they are."""
         writing = self._writing
         if writing is None:
-            return None
-        summary = writing.result()  # a second Ctrl-C leaves it to be waited for
+            return []
+        written = writing.result()  # a second Ctrl-C leaves it to be waited for
         self._writing = None
-        return summary
+        return written
 
-    def _write(self, out: Batches, summary: StepSummary) -> StepSummary:
-        summary = replace(summary, hash=self._chain.add(out.step, out.get))
-        self._recorder.save_step(out, summary)
-        return summary
+    def _write(self, taken: list[tuple[Batches, StepSummary]]) -> list[StepSummary]:
+        taken = [(out, replace(summary, hash=self._chain.add(out.step, out.get))) for out, summary in taken]
+        if isinstance(self._recorder, DatabaseRecorder):
+            self._recorder.save_steps(taken)
+        else:
+            for out, summary in taken:
+                self._recorder.save_step(out, summary)
+        return [summary for _, summary in taken]
 
     def __enter__(self) -> Committer:
         return self
 
     def __exit__(self, kind: object, error: object, trace: object) -> None:
-        stopped = self._finish_writing()
+        try:
+            written = self._hand_over() if self._taken else []
+        finally:
+            stopped = self._finish_writing()
         if stopped is not None:
             raise stopped
         if kind is None:
-            self.wait()
+            self._report(written)
+            self._report(self._written())
 
     def _finish_writing(self) -> KeyboardInterrupt | None:
         """Wait until the last step is written, also after Ctrl-C: the recorder is closed next."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 
@@ -24,9 +24,9 @@ from townsquare.record.sqlite import SETTINGS_FILE, write_settings
 class PostgresRecorder(DatabaseRecorder):
     """Records into a separate schema, which is made if it is not there.
 
-    A step is one transaction whose last row is that of ``ts_steps``. While a run is open, an advisory lock keeps
-    others from writing it; it ends with the connection. All rows go to the server, those of bulky tables too. A
-    recording that is stopped before its first step leaves nothing behind.
+    A step, or some consecutive steps, are one transaction whose last rows are those of ``ts_steps``. While a run is
+    open, an advisory lock keeps others from writing it; it ends with the connection. All rows go to the server, those
+    of bulky tables too. A recording that is stopped before its first step leaves nothing behind.
 
     Parameters
     ----------
@@ -57,19 +57,21 @@ class PostgresRecorder(DatabaseRecorder):
             undo.pop_all()
         return self._last
 
-    def _write(self, out: Batches, summary: StepSummary) -> None:
-        counts = {name: out.count(name) for name in out.tables()}
+    def _write(self, steps: Sequence[tuple[Batches, StepSummary]]) -> None:
+        outs = [out for out, _ in steps]
+        rows = Batches.joined(outs)
         with self._connection.transaction():
-            for name in counts:
-                copy_in(self._connection, name, out.get(name), self._rows.get(name, 0))
+            for name in rows.tables():
+                copy_in(self._connection, name, rows.get(name), self._rows.get(name, 0))
             with self._connection.cursor().copy("COPY ts_batches FROM STDIN") as copy:
-                for name, n in (*counts.items(), ("steps", 1)):
-                    copy.write_row((out.step, name, n))
-            copy_in(self._connection, "steps", summary_rows([summary]), out.step)
-        for name, n in counts.items():
+                for out in outs:
+                    for name, n in (*((name, out.count(name)) for name in out.tables()), ("steps", 1)):
+                        copy.write_row((out.step, name, n))
+            copy_in(self._connection, "steps", summary_rows([summary for _, summary in steps]), rows.step)
+        for name in rows.tables():
             if schema.TABLES[name].bulky:
                 tables.summarize(self._connection, name)
-            self._rows[name] = self._rows.get(name, 0) + n
+            self._rows[name] = self._rows.get(name, 0) + rows.count(name)
 
     def _reader(self) -> PostgresReader:
         return PostgresReader(self.address)
