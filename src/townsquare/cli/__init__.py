@@ -69,8 +69,10 @@ def _former_names_as_notes() -> Iterator[None]:
 def _called(words: list[str]) -> int:
     from cyclopts import CycloptsError
 
-    from townsquare.cli.app import app
+    from townsquare.cli.app import app, explain_in_full
 
+    if "--help" in words or "-h" in words:
+        explain_in_full(words)
     if words[:1] == ["sweep"] and any(word.split("=")[0] == "--over" for word in words):
         complain(
             "`sweep --over` is now `debate sweep --vary`; the old name still works, but use the new one", kind="note"

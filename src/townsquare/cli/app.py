@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import csv
+import inspect
+from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
 
 from cyclopts import App, Parameter
@@ -36,3 +39,15 @@ for _row in ROWS:
         _GROUPS[_row["name"]] = App(name=_row["name"], help=_row["help"], help_format="plaintext")
         app.command(_GROUPS[_row["name"]])
 app.register_install_completion_command(help="Install completion of commands and options for this shell.")
+
+
+def explain_in_full(words: Sequence[str]) -> None:
+    """Let ``--help`` after a command show all of its docstring but the parameters, which are listed below it."""
+    command = app
+    for word in words:
+        with suppress(KeyError):
+            command = command if word.startswith("-") else command[word]
+    if command.default_command is not None:
+        text = inspect.getdoc(command.default_command) or ""
+        paragraphs = text.partition("\n\nParameters\n---")[0].split("\n\n")
+        command.help = "\n\n".join(each if "\n " in each else " ".join(each.split()) for each in paragraphs)

@@ -139,4 +139,4 @@ PRESETS: dict[str, dict[str, Any]] = {
 """What each preset sets, below everything that is given: Table A5's two-agent debates, and its sweeps of one agent."""
 
 ALIASES = {"u": "uptake", "a": "anchoring", "theta": "evidence.theta", "theta_self": "evidence.theta_self"}
-"""Short names of settings, for ``--set`` and ``--over``."""
+"""Short names of settings, for ``--set`` and ``--vary``."""

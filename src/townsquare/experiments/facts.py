@@ -14,6 +14,7 @@ from townsquare.analysis.moderation import moderated
 from townsquare.core.arguments import checked
 from townsquare.core.errors import RecordError, SettingError
 from townsquare.core.registry import check_known
+from townsquare.experiments.arms import labels
 from townsquare.experiments.manifest import FILE, Experiment
 from townsquare.experiments.sitting import sitting_readings
 from townsquare.record.run import Run
@@ -40,7 +41,8 @@ def check_facts(
     target : Run, Experiment, Path or str
         A run or a comparison, or the folder of one.
     arm : str, optional
-        An arm of the comparison, by name; default: the arm without moderation, or else the first.
+        An arm of the comparison, by name (``moderation.response=label``) or as the report calls it (``labels``);
+        default: the arm without moderation, or else the first.
     facts : Path or str, optional
         A table of facts in YAML; default: the bundled one, see docs/realism.md.
 
@@ -114,6 +116,8 @@ def _arms(experiment: Experiment) -> list[_Arm]:
 def _chosen(arms: list[_Arm], name: str | None, experiment: Experiment) -> _Arm:
     by_name = {arm.name: arm for arm in arms}
     if name is not None:
+        names = {label: arm_name for arm_name, label in labels(experiment.arms).items()}
+        name = names.get(name, name)
         check_known("arm", name, [arm.name for arm in experiment.arms])
         if name not in by_name:
             raise RecordError(f"arm {name!r}", got="no finished run", do="finish the comparison first")

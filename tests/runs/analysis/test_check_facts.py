@@ -19,6 +19,7 @@ from townsquare.analysis.facts.people import smallest_share
 from townsquare.analysis.facts.rules import OF_A_RULE
 from townsquare.cli import main
 from townsquare.core.errors import DataError, RecordError, SettingError, UnknownName
+from townsquare.experiments.arms import labels
 from townsquare.experiments.run_answer import answer_run
 from townsquare.pages.report.facts import fact_section
 from townsquare.pages.report.run_page import write_report
@@ -146,6 +147,9 @@ def test_an_arm_of_a_comparison(compared: ts.Experiment, capsys: pytest.CaptureF
     assert facts["few_notes_are_shown"]["measured"]
     assert facts["note_effect_life"]["runs"] <= 2
     noted = ts.check_facts(compared, arm="moderation.strategy=community, feed.ranker=engagement")
+    as_in_the_report = labels(compared.arms)[noted.arm]
+    assert as_in_the_report != noted.arm
+    assert ts.check_facts(compared, arm=as_in_the_report).arm == noted.arm
     assert noted.arm == "moderation.strategy=community, feed.ranker=engagement"
     assert {one.fact.id for one in noted.checks if one.fact.measure in BESIDE_NO_NOTES} == set(BESIDE_NO_NOTES)
     with raises_error(UnknownName, where="arm", got="no_such", allowed="feed.ranker=recent"):

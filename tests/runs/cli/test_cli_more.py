@@ -326,6 +326,19 @@ def test_every_command_that_prints_results_has_json(capsys: Capture) -> None:
     assert set(without) <= {"schema", "view"}  # one prints nothing but JSON, one serves pages
 
 
+def test_help_of_a_command_is_its_docstring_without_the_parameters(capsys: Capture) -> None:
+    for words, text in (
+        (["resume"], "Resume a stopped run; its recorded steps are executed again and compared. --set takes only"),
+        (["debate", "sweep"], "Run debates for every combination of settings. One agent debates"),
+        (["check", "people"], "Shipped values are used."),
+    ):
+        assert main([*words, "--help"]) == 0
+        before, _, listed = capsys.readouterr().out.partition("╭")
+        assert text in " ".join(before.split())
+        assert "----" not in before
+        assert "--json" in listed
+
+
 def test_every_option_has_a_help_text() -> None:
     """Help texts stand in docstrings, where one is easily forgotten."""
     apps = [app[name] for name in COMMANDS] + [app[row["group"]][row["name"]] for row in ROWS if row["group"]]
