@@ -35,7 +35,7 @@ from townsquare.beliefs.contract import (
     Trail,
     Veracities,
 )
-from townsquare.beliefs.credence_claim_kernels import SUMS, Claims, judge_shown, met_claims, no_claims, take_step
+from townsquare.beliefs.credence_claim_kernels import Claims, judge_shown, met_claims, no_claims, take_step
 from townsquare.beliefs.credence_kernels import Attitudes, Step
 from townsquare.beliefs.equation import STANCE_MARGIN, stances_of, start_log_odds
 from townsquare.beliefs.trail import assemble
@@ -151,8 +151,7 @@ def step(state: BeliefState, inputs: BeliefInputs, params: AgentParams, rng: Sta
         np.empty(state.stance.shape), np.empty(n), np.empty((*state.stance.shape, 2)), moved.stance, moved.exposure,
         moved.trust, moved.anchor, moved.retracted,
     )  # fmt: skip
-    believed, sums = np.full(m, np.nan), np.zeros((key.shape[0], SUMS))
-    in_parts(take_step, given.clock.shape[0], *given[:-1], slot, given.table, claims, believed, sums, out)
+    in_parts(take_step, n, *given[:-1], slot, given.table, indptr, claims, np.full(m, np.nan), out)
     stored = {
         LOG_ODDS: out.log_odds, BASELINE: state.arrays[BASELINE], HOURS: out.hours, READ: out.read, CLOCK: given.clock,
     }  # fmt: skip
@@ -163,10 +162,9 @@ def step(state: BeliefState, inputs: BeliefInputs, params: AgentParams, rng: Sta
 def judge(state: BeliefState, inputs: BeliefInputs, params: AgentParams, rng: StageDraws) -> Float:
     """Return how far readers believe the claim of each exposure, (m,) log odds, NaN for opinions: what step finds."""
     given = _given(state, inputs, params, rng)
-    _, key, claims, slot = met_claims(state.pairs, given.rows.indptr, given.contents, alone=True)
-    believed, sums = np.full(given.rows.stance.shape[0], np.nan), np.zeros((key.shape[0], SUMS))
-    own = np.empty(state.stance.shape)
-    in_parts(judge_shown, given.clock.shape[0], *given[:-1], slot, given.table, claims, believed, sums, own)
+    indptr, _, claims, slot = met_claims(state.pairs, given.rows.indptr, given.contents, alone=True)
+    believed, own = np.full(given.rows.stance.shape[0], np.nan), np.empty(state.stance.shape)
+    in_parts(judge_shown, state.stance.shape[0], *given[:-1], slot, given.table, indptr, claims, believed, own)
     return believed
 
 
@@ -196,9 +194,9 @@ def veracities(state: BeliefState, params: AgentParams) -> Veracities:
     """Return the claims that people met in the step that led to this state, and how far they believe them now."""
     claims = Claims(*(np.asarray(state.pairs[name].value, np.float64) for name in Claims._fields))
     block = state.pairs[Claims._fields[0]]
-    agent = arrays.owners(block.indptr)
-    at = np.flatnonzero((claims.met == state.arrays[CLOCK][agent]) & (claims.met > 0))
-    agent, of = agent[at], Claims(*(part[at] for part in claims))
+    clock = np.repeat(state.arrays[CLOCK], np.diff(block.indptr))
+    at = np.flatnonzero((claims.met == clock) & (clock > 0))
+    agent, of = np.searchsorted(block.indptr, at, "right") - 1, Claims(*(part[at] for part in claims))
     verdict = params["verdict"][agent] * (of.verdict_fast + of.verdict_slow)
     note = params["note"][agent] * (of.note_fast + of.note_slow)
     repetition = params["familiar"][agent] * np.log2(1.0 + of.read_fast + of.read_slow)

@@ -146,25 +146,26 @@ def _counts(x: int, first: int, rows: Exposed) -> bool:
 @nb.njit(cache=True, error_model="numpy")
 def meet(
     i: int, rows: Exposed, contents: Contents, slot: Int64, own: Float, now: float, heed: float, p: Any,
-    claims: Claims, believed: Float, sums: Float,
+    claims: Claims, believed: Float, sums: Float, base: int,
 ) -> None:  # fmt: skip
     """Write what agent ``i`` believes of each claim it is shown, ``believed`` (m,): with the label beside it now.
 
-    ``own`` (n, P) are its log odds of propositions. A showing is judged before it counts as a reading. ``sums``
-    (k, ``SUMS``) are 0 before and after: what adds up by pair does not depend on the order of rows.
+    ``own`` (n, P) are its log odds of propositions. A showing is judged before it counts as a reading. ``sums`` has
+    a row for each pair of the agent, from pair ``base`` on, that is 0 before and after: what adds up by pair does not
+    depend on the order of rows.
     """
     for x in range(rows.indptr[i], rows.indptr[i + 1]):
         s = slot[x]
         if s >= 0 and claims.met[s] < 0.0:
-            sums[s, 0] += 1.0
-            sums[s, 1] += prior_of(contents.plausibility[x], own[i, rows.proposition[x]] * rows.stance[x], p)
+            sums[s - base, 0] += 1.0
+            sums[s - base, 1] += prior_of(contents.plausibility[x], own[i, rows.proposition[x]] * rows.stance[x], p)
     for x in range(rows.indptr[i], rows.indptr[i + 1]):
         s = slot[x]
         if s < 0:
             continue
         if claims.met[s] < 0.0:
-            claims.prior[s], claims.met[s] = sums[s, 1] / sums[s, 0], now
-            sums[s, :] = 0.0
+            claims.prior[s], claims.met[s] = sums[s - base, 1] / sums[s - base, 0], now
+            sums[s - base, :] = 0.0
         elif claims.met[s] < now:
             _fade(s, now, p, claims)
         marks = marks_of(contents.verdict[x], contents.noted[x], heed, p)
@@ -176,20 +177,20 @@ def meet(
 
 @nb.njit(cache=True, error_model="numpy")
 def retract(
-    i: int, rows: Exposed, slot: Int64, p: Any, claims: Claims, believed: Float, sums: Float, out: Step
-) -> None:
+    i: int, rows: Exposed, slot: Int64, p: Any, claims: Claims, believed: Float, sums: Float, base: int, out: Step,
+) -> None:  # fmt: skip
     """Take back a part of what each claim shown to agent ``i`` had moved, where it is believed less than then."""
     first, stop = rows.indptr[i], rows.indptr[i + 1]
     for x in range(first, stop):
         s = slot[x]
         if s >= 0 and claims.gate[s] > 0.0 and _counts(x, first, rows):
-            sums[s, 0] += 1.0
-            sums[s, 4] += believed[x]
+            sums[s - base, 0] += 1.0
+            sums[s - base, 4] += believed[x]
     for x in range(first, stop):
         s, k = slot[x], rows.proposition[x]
-        if s < 0 or sums[s, 0] == 0.0:
+        if s < 0 or sums[s - base, 0] == 0.0:
             continue
-        falls = 1.0 - gate(sums[s, 4] / sums[s, 0], p) / claims.gate[s]
+        falls = 1.0 - gate(sums[s - base, 4] / sums[s - base, 0], p) / claims.gate[s]
         again = False
         for y in range(first, x):
             again |= slot[y] == s and rows.proposition[y] == k
@@ -200,15 +201,15 @@ def retract(
             out.log_odds[i, k] += back
     for x in range(first, stop):
         s = slot[x]
-        if s >= 0 and sums[s, 0] > 0.0:
-            claims.gate[s] = min(claims.gate[s], gate(sums[s, 4] / sums[s, 0], p))
-            sums[s, :] = 0.0
+        if s >= 0 and sums[s - base, 0] > 0.0:
+            claims.gate[s] = min(claims.gate[s], gate(sums[s - base, 4] / sums[s - base, 0], p))
+            sums[s - base, :] = 0.0
 
 
 @nb.njit(cache=True, error_model="numpy")
 def remember(
     i: int, rows: Exposed, contents: Contents, slot: Int64, heed: float, p: Any, claims: Claims, believed: Float,
-    sums: Float, exposure: Float,
+    sums: Float, base: int, exposure: Float,
 ) -> None:  # fmt: skip
     """Add the readings, sources, marks and moves of a step to the parts of each claim that agent ``i`` was shown.
 
@@ -220,61 +221,75 @@ def remember(
         s = slot[x]
         if s >= 0 and exposure[x] != 0.0:
             claims.left[s, rows.proposition[x]] += exposure[x]
-            sums[s, 5] += abs(exposure[x])
-            sums[s, 6] += abs(exposure[x]) * gate(believed[x], p)
+            sums[s - base, 5] += abs(exposure[x])
+            sums[s - base, 6] += abs(exposure[x]) * gate(believed[x], p)
         if s >= 0 and _counts(x, rows.indptr[i], rows):
             marks = marks_of(contents.verdict[x], contents.noted[x], heed, p)
-            sums[s, 0] += 1.0
-            sums[s, 1] += reliability_of(rows.credibility[x], p)
-            sums[s, 4] += believed[x]
+            sums[s - base, 0] += 1.0
+            sums[s - base, 1] += reliability_of(rows.credibility[x], p)
+            sums[s - base, 4] += believed[x]
             if math.isnan(marks.verdict):
                 marks = _remembered(s, p, claims)
             else:
-                sums[s, 2] += 1.0
-                sums[s, 3] += marks.verdict / p.verdict if p.verdict > 0.0 else 0.0
-                sums[s, 7] += marks.note / p.note if p.note > 0.0 else 0.0
-            sums[s, 8] += marks.verdict
-            sums[s, 9] += marks.note
+                sums[s - base, 2] += 1.0
+                sums[s - base, 3] += marks.verdict / p.verdict if p.verdict > 0.0 else 0.0
+                sums[s - base, 7] += marks.note / p.note if p.note > 0.0 else 0.0
+            sums[s - base, 8] += marks.verdict
+            sums[s - base, 9] += marks.note
     for x in range(rows.indptr[i], rows.indptr[i + 1]):
         s = slot[x]
-        if s < 0 or sums[s, 0] == 0.0:
+        if s < 0 or sums[s - base, 0] == 0.0:
             continue
-        n, marked = sums[s, 0], sums[s, 2]
-        claims.judged[s] = sums[s, 4] / n
-        claims.judged_verdict[s], claims.judged_note[s] = sums[s, 8] / n, sums[s, 9] / n
-        if sums[s, 5] > 0.0:
-            had = max(np.abs(claims.left[s]).sum() - sums[s, 5], 0.0)
-            claims.gate[s] = (had * claims.gate[s] + sums[s, 6]) / (had + sums[s, 5])
+        n, marked = sums[s - base, 0], sums[s - base, 2]
+        claims.judged[s] = sums[s - base, 4] / n
+        claims.judged_verdict[s], claims.judged_note[s] = sums[s - base, 8] / n, sums[s - base, 9] / n
+        if sums[s - base, 5] > 0.0:
+            had = max(np.abs(claims.left[s]).sum() - sums[s - base, 5], 0.0)
+            claims.gate[s] = (had * claims.gate[s] + sums[s - base, 6]) / (had + sums[s - base, 5])
         read, before = p.attention * n, claims.witnesses[s]
         claims.witnesses[s] = before + read
         more = independent(claims.witnesses[s], p.overlap) - independent(before, p.overlap)
-        claims.source[s] += 2.0 * math.atanh(min(sums[s, 1] / n * STRENGTH, p.cap)) * more
+        claims.source[s] += 2.0 * math.atanh(min(sums[s - base, 1] / n * STRENGTH, p.cap)) * more
         claims.read_fast[s] += read * p.fast_share
         claims.read_slow[s] += read * (1.0 - p.fast_share)
         if marked > 0.0:
-            seen, verdict, note = 1.0 - (1.0 - p.attention) ** marked, sums[s, 3] / marked, sums[s, 7] / marked
+            seen = 1.0 - (1.0 - p.attention) ** marked
+            verdict, note = sums[s - base, 3] / marked, sums[s - base, 7] / marked
             claims.verdict_fast[s] += seen * (verdict * p.fast_share - claims.verdict_fast[s])
             claims.verdict_slow[s] += seen * (verdict * (1.0 - p.fast_share) - claims.verdict_slow[s])
             claims.note_fast[s] += seen * (note * p.fast_share - claims.note_fast[s])
             claims.note_slow[s] += seen * (note * (1.0 - p.fast_share) - claims.note_slow[s])
-        sums[s, :] = 0.0
+        sums[s - base, :] = 0.0
+
+
+@nb.njit(inline="always", cache=True, error_model="numpy")
+def _room(part: Part, indptr: Int64) -> Float:
+    """Return sums of 0 for the pairs of the agent with the most."""
+    most = 0
+    for i in range(part.start, part.stop):
+        most = max(most, indptr[i + 1] - indptr[i])
+    return np.zeros((most, SUMS))
 
 
 @nb.njit(nogil=True, cache=True, error_model="numpy")
 def take_step(
     part: Part, rows: Exposed, contents: Contents, before: Attitudes, hours: float, clock: Float, heed: Float,
-    slot: Int64, table: Table, claims: Claims, believed: Float, sums: Float, out: Step,
+    slot: Int64, table: Table, indptr: Int64, claims: Claims, believed: Float, out: Step,
 ) -> None:  # fmt: skip
-    """Take a step of every agent of a block: attitudes leak, claims are judged, persuade, and are remembered."""
+    """Take a step of every agent of a block: attitudes leak, claims are judged, persuade, and are remembered.
+
+    Pairs ``indptr[i]`` to ``indptr[i + 1]`` - 1 are those of agent ``i``.
+    """
+    sums = _room(part, indptr)
     for i in range(part.start, part.stop):
         p, since = table[i % table.shape[0]], before.hours[i] + hours
         reads = rows.indptr[i + 1] > rows.indptr[i]
         leak(i, reads or since >= DAY - 1e-9, before, since, p, out)
         if reads:  # most people are not online, and a call that takes all arrays costs as much as a row
-            meet(i, rows, contents, slot, out.log_odds, clock[i], heed[i], p, claims, believed, sums)
-            retract(i, rows, slot, p, claims, believed, sums, out)
+            meet(i, rows, contents, slot, out.log_odds, clock[i], heed[i], p, claims, believed, sums, indptr[i])
+            retract(i, rows, slot, p, claims, believed, sums, indptr[i], out)
             persuade(i, rows, believed, p, out)
-            remember(i, rows, contents, slot, heed[i], p, claims, believed, sums, out.exposure)
+            remember(i, rows, contents, slot, heed[i], p, claims, believed, sums, indptr[i], out.exposure)
         for k in range(out.stance.shape[1]):
             out.stance[i, k] = stance_at(out.log_odds[i, k])
 
@@ -289,11 +304,12 @@ def _own_now(i: int, before: Attitudes, since: float, p: Any, own: Float) -> Non
 @nb.njit(nogil=True, cache=True, error_model="numpy")
 def judge_shown(
     part: Part, rows: Exposed, contents: Contents, before: Attitudes, hours: float, clock: Float, heed: Float,
-    slot: Int64, table: Table, claims: Claims, believed: Float, sums: Float, own: Float,
+    slot: Int64, table: Table, indptr: Int64, claims: Claims, believed: Float, own: Float,
 ) -> None:  # fmt: skip
     """Write what :func:`take_step` will find of ``believed`` (m,), and nothing else; ``own`` (n, P) is room to work."""
+    sums = _room(part, indptr)
     for i in range(part.start, part.stop):
         if rows.indptr[i + 1] > rows.indptr[i]:
             p = table[i % table.shape[0]]
             _own_now(i, before, before.hours[i] + hours, p, own)
-            meet(i, rows, contents, slot, own, clock[i], heed[i], p, claims, believed, sums)
+            meet(i, rows, contents, slot, own, clock[i], heed[i], p, claims, believed, sums, indptr[i])
