@@ -56,9 +56,9 @@ def other_meaning(run: Run, given: str) -> str:
 
 @checked
 def outcomes(run: Run | Path | str) -> dict[str, float]:
-    """Measure a run: every outcome of its last step.
+    """Measure a run: every outcome, such as reach in all steps after the warm-up, or stances at the end.
 
-    Those of a comparison are ``experiment.outcomes``, one row a run.
+    The end is the last recorded step. The outcomes of a comparison are in ``experiment.outcomes``, one row per run.
 
     Parameters
     ----------

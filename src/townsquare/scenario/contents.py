@@ -187,7 +187,8 @@ class Scenario:
     notes : NoteBank
         Texts of community notes.
     injection, settings : dict
-        The scenario's own settings: of the section ``injection``, and of all sections.
+        The scenario's own settings, as its file has them under the keys ``injection`` and ``settings``; the latter also
+        holds its events and treatments.
     has_plausibility : bool
         Whether any post has a plausibility. If none has, readers cannot tell true from false posts, and F1 of
         community notes is uninformative.

@@ -24,8 +24,9 @@ def synthetic_scenario(
     Parameters
     ----------
     posts, propositions, arguments : int
-        How many; at least one post. With probability 0.2, a post takes no stance; otherwise it takes a stance on one
-        proposition (post i on proposition i modulo their number).
+        Numbers in the whole scenario; at least one post. Arguments are spread evenly over the propositions. With
+        probability 0.2, a post takes no stance; otherwise it takes a stance on one proposition (post i on proposition i
+        modulo their number).
     false_share : float
         In [0, 1]: false posts are spread evenly. They are less plausible (0.2 to 0.65 against 0.4 to 0.85) and come
         from the less credible half of the sources. These figures are assumptions, not measurements.

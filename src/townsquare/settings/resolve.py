@@ -64,7 +64,7 @@ class Settings:
     changes : tuple of (int, Settings)
         Settings after each event that changes some, with the step from which they apply, ascending: see :meth:`at`.
     scenario_digest : str
-        SHA-256 of the scenario's files; empty if none was loaded.
+        ``digest`` of the :class:`townsquare.Scenario`, a hash of its contents; empty if none was loaded.
     file_contents : mapping of str to str
         Path of a file that a setting names -> SHA-256 of the file; empty if no scenario was loaded.
     digest : str

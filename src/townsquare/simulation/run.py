@@ -64,9 +64,10 @@ def simulate(
     unless that is large or comes with Townsquare.
 
     Resuming re-executes the committed steps, compares their hashes, and adds the rest. ``on_step`` is called after each
-    committed step; if it raises an error, the run ends with its steps safe. Runs of 1,000 agents or more write up to 12
-    steps of half a second at once; those of 100,000, or with concurrent calls of a model, compute the next step while
-    one is written. If an error ends them, ``on_step`` may not be called for the last committed steps.
+    committed step; if it raises an error, the run ends with its steps safe. A run of 1,000 agents or more without a
+    language model writes the steps that half a second computes, at most 12, together. A run of 100,000 agents or more,
+    or of 1,000 with concurrent calls of a model, computes the next step while one is written. If an error ends such a
+    run, ``on_step`` may not be called for the last committed steps.
 
     Raises
     ------

@@ -35,7 +35,7 @@ class Study(NamedTuple):
         The grid and how it was searched.
     predicted : (k, cells) float64
         What the rule says in every cell.
-    held : HeldOut
+    held_out : HeldOut
         The folds.
     scored : Scored
         Rule, baselines and ``person_new``, each out of fold.
