@@ -40,7 +40,7 @@ def numbered() -> list[Measure]:
 
 
 def outcomes(run: Reads) -> dict[str, float]:
-    """Return the outcomes of one run, at its last committed step.
+    """Return the outcomes of one run, of all its committed steps.
 
     Returns
     -------

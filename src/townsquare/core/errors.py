@@ -79,7 +79,7 @@ class WrongVersion(RecordError):
 
 
 class HashMismatch(RecordError):
-    """Re-execution gave other rows than were recorded."""
+    """Re-execution gave other rows than were recorded, or recorded rows or settings do not match their hash."""
 
 
 class ModelError(TownsquareError):
