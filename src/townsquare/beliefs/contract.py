@@ -213,7 +213,7 @@ def no_contents(m: int) -> Contents:
 class BeliefInputs:
     """Inputs of a block in one step. Parts that the rule does not need are empty.
 
-    ``hours`` is the length of the step: ``memory.days_per_step`` where steps have no length.
+    ``hours`` is the length of the step; where steps have no length, 24 times ``memory.days_per_step``.
     """
 
     first: int  # row of the block's first agent, for draws by agent

@@ -33,7 +33,7 @@ TARGET = "A bundled scenario or preset, a scenario file or folder, or a configur
 Target = Annotated[str | None, Parameter(help=TARGET)]
 Folder = Annotated[Path, Parameter(name="RUN", help="The folder of a recorded run.")]
 Agents = Annotated[Whole | None, Parameter(help="Number of people at the start.")]
-AGENT = "A person, by number or by the name that pages show, such as R_038."
+AGENT = "A person: number, name (R_038/17), or id of a respondent (R_038: the first agent drawn from it)."
 Agent = Annotated[str | None, Parameter(help=AGENT)]
 Seed = Annotated[Whole | None, Parameter(help="Random seed.")]
 Out = Annotated[Path | None, Parameter(help="Output folder; default: a new folder under runs/.")]

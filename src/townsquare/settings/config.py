@@ -88,7 +88,7 @@ class Feed(Section):
     others: int = setting(10, "maximum rows from other accounts", ge=0, le=1000)
     newest: int = setting(8, "newest rows of each followed author that are candidates", ge=1, le=64)
     pool: int = setting(256, "candidate roots from other accounts", ge=1, le=65536)
-    injected_window: int = setting(5, "steps during which injected posts may fill half of the pool", ge=1)
+    injected_window: int = setting(5, "number of latest steps whose injected posts may fill half of the pool", ge=1)
     comments: int | None = setting(
         None, "maximum comments under a post; unset: 3, or 0 above 100,000 agents", ge=0, le=3
     )
@@ -146,7 +146,9 @@ class LabelWeight(Section):
     """Weight of an exposure in belief updates by its label; the smallest of several weights applies."""
 
     false: Share = setting(
-        0.25, "weight with the verdict `false`; `log_odds` and `credence` only distinguish 0 (no effect) from above 0"
+        0.25,
+        "weight with the verdict `false`; `credence` only distinguishes 0 (no effect) from above 0, and `log_odds` up to "
+        "`evidence.archive_weight` (the record is archived) from above",
     )
     noted: Share = setting(0.5, "weight with a community note; `log_odds` and `credence`: likewise")
 
@@ -194,7 +196,12 @@ class Evidence(Section):
         None, "the same for an agent's own claims; unset: the embedder's default", gt=0, le=1
     )
     own_claims: bool = setting(False, "an agent's own claims become records")
-    start_tolerance: float = setting(0.15, "maximum difference between initial beliefs of arms (log-odds rules)", ge=0)
+    start_tolerance: float = setting(
+        0.15,
+        "maximum difference between the initial stances of two arms, a mean over the same people; arms that differ more "
+        "are refused (log-odds rules)",
+        ge=0,
+    )
     archive_weight: Share = setting(0.0, "records with a label weight up to this are archived; see docs/evidence.md")
 
 
@@ -237,7 +244,9 @@ class Injection(Section):
     posts_per_step: int = setting(5, "posts injected per step until none are left", ge=0)
     false_share: Share | None = setting(None, "share of false posts, evenly spread; unset: as in the file")
     order: Literal["file", "shuffled"] = setting("file", "order of the file, or random order")
-    limit: int | None = setting(None, "maximum number of injected posts", ge=0)
+    limit: int | None = setting(
+        None, "maximum number of injected posts, those with a `step` included; the earliest are kept", ge=0
+    )
     audience: Literal["everyone", "followers"] = setting(
         "everyone", "to whom injected posts are shown: anyone by the shared pool, or followers of their source"
     )
@@ -253,7 +262,9 @@ class SourceClass(Section):
     )  # fmt: skip
     topical: Share = setting(1.0, "share of posts about a proposition; the others are everyday news")
     false_share: Share = setting(0.0, "share of false posts among those about a proposition")
-    followed: float = setting(0.0, "sources of the class that a person follows on average", ge=0, unit="sources")
+    followed: float = setting(
+        0.0, "upper limit of the mean number of sources of the class that a person follows", ge=0, unit="sources"
+    )
     taste_sd: float = setting(
         0.0,
         "dependence of follows on taste: rates increase with taste and are lognormal, with this sd of logs",
@@ -374,7 +385,9 @@ class Memory(Section):
 
     enabled: bool | None = setting(None, "agents have memories; unset: if the policy reads memories")
     decay: float = setting(0.1, "rate of forgetting since the last access", ge=0, unit="1/day")
-    days_per_step: float = setting(1.0, "length of a step without `time.step_minutes`", gt=0, unit="days")
+    days_per_step: float = setting(
+        1.0, "length of a step without `time.step_minutes`, for memories and for the rule `credence`", gt=0, unit="days"
+    )
     threshold: Share = setting(0.3, "minimum relevance of a recalled memory")
     recalled: int = setting(5, "maximum interactions recalled at once", ge=0, le=1000)
     reflections: int = setting(1, "maximum reflections recalled at once", ge=0, le=100)
@@ -385,7 +398,12 @@ class Memory(Section):
 class Record(Section):
     """What is recorded, and where."""
 
-    parquet_above: int = setting(1_000_000, "agents × feed rows × steps above which bulky tables go to Parquet", ge=0)
+    parquet_above: int = setting(
+        1_000_000,
+        "number of expected exposures, without comments, above which bulky tables go to Parquet: agents × feed rows × "
+        "steps; with `time.step_minutes`, agents × sessions in a step × examined rows × steps",
+        ge=0,
+    )
     trail: bool = setting(True, "record the causes of belief changes")
 
 

@@ -40,7 +40,13 @@ class Population(Section):
     activity_shape: float = setting(
         0.69, "shape of the Gamma distribution of activity; smaller values give a heavier tail", gt=0
     )
-    silent_share: float = setting(0.22, "share of lurkers: agents that read and never act", ge=0, lt=1)
+    silent_share: float = setting(
+        0.22,
+        "share of lurkers (activity 0): agents that read and never act; with `time.step_minutes`, they have no sessions "
+        "and do not read either",
+        ge=0,
+        lt=1,
+    )
     activity_sd: float | None = setting(
         None, "standard deviation of log activity: a lognormal distribution in place of the Gamma and the lurkers", ge=0
     )
@@ -52,7 +58,7 @@ class Population(Section):
         0.35, "correlation of taste and log activity, with `taste` and `activity_sd` (assumed)", ge=-1, le=1
     )
     activity_by_trait: dict[str, dict[str, Factor]] = setting(
-        dict, "trait label -> answer -> factor by which activity is multiplied"
+        dict, "trait label -> answer -> factor by which activity is multiplied; the mean of activity is not set to 1 again"
     )
     taste_by_trait: dict[str, dict[str, float]] = setting(
         dict, "with `taste`: trait label -> answer -> number added to taste"
