@@ -147,8 +147,8 @@ class LabelWeight(Section):
 
     false: Share = setting(
         0.25,
-        "weight with the verdict `false`; `credence` only distinguishes 0 (no effect) from above 0, and `log_odds` up to "
-        "`evidence.archive_weight` (the record is archived) from above",
+        "weight with the verdict `false`; `credence` only distinguishes 0 (no effect) from above 0; "
+        "`log_odds` only archives records with a weight up to `evidence.archive_weight`",
     )
     noted: Share = setting(0.5, "weight with a community note; `log_odds` and `credence`: likewise")
 
@@ -196,12 +196,7 @@ class Evidence(Section):
         None, "the same for an agent's own claims; unset: the embedder's default", gt=0, le=1
     )
     own_claims: bool = setting(False, "an agent's own claims become records")
-    start_tolerance: float = setting(
-        0.15,
-        "maximum difference between the initial stances of two arms, a mean over the same people; arms that differ more "
-        "are refused (log-odds rules)",
-        ge=0,
-    )
+    start_tolerance: float = setting(0.15, "maximum mean difference of initial stances of arms (log-odds rules)", ge=0)
     archive_weight: Share = setting(0.0, "records with a label weight up to this are archived; see docs/evidence.md")
 
 
@@ -244,9 +239,7 @@ class Injection(Section):
     posts_per_step: int = setting(5, "posts injected per step until none are left", ge=0)
     false_share: Share | None = setting(None, "share of false posts, evenly spread; unset: as in the file")
     order: Literal["file", "shuffled"] = setting("file", "order of the file, or random order")
-    limit: int | None = setting(
-        None, "maximum number of injected posts, those with a `step` included; the earliest are kept", ge=0
-    )
+    limit: int | None = setting(None, "maximum number of injected posts, including those with a `step`", ge=0)
     audience: Literal["everyone", "followers"] = setting(
         "everyone", "to whom injected posts are shown: anyone by the shared pool, or followers of their source"
     )
@@ -399,10 +392,7 @@ class Record(Section):
     """What is recorded, and where."""
 
     parquet_above: int = setting(
-        1_000_000,
-        "number of expected exposures, without comments, above which bulky tables go to Parquet: agents × feed rows × "
-        "steps; with `time.step_minutes`, agents × sessions in a step × examined rows × steps",
-        ge=0,
+        1_000_000, "exposures expected of a run, without comments, above which bulky tables go to Parquet", ge=0
     )
     trail: bool = setting(True, "record the causes of belief changes")
 

@@ -42,8 +42,8 @@ class Population(Section):
     )
     silent_share: float = setting(
         0.22,
-        "share of lurkers (activity 0): agents that read and never act; with `time.step_minutes`, they have no sessions "
-        "and do not read either",
+        "share of lurkers (activity 0): agents that read and never act; "
+        "with `time.step_minutes`, they have no sessions and do not read either",
         ge=0,
         lt=1,
     )
@@ -58,7 +58,8 @@ class Population(Section):
         0.35, "correlation of taste and log activity, with `taste` and `activity_sd` (assumed)", ge=-1, le=1
     )
     activity_by_trait: dict[str, dict[str, Factor]] = setting(
-        dict, "trait label -> answer -> factor by which activity is multiplied; the mean of activity is not set to 1 again"
+        dict,
+        "trait label -> answer -> factor by which activity is multiplied; the mean of activity is not set to 1 again",
     )
     taste_by_trait: dict[str, dict[str, float]] = setting(
         dict, "with `taste`: trait label -> answer -> number added to taste"
