@@ -109,7 +109,8 @@ def _stances(run: Reads) -> pl.DataFrame:
     by_name = statements(run)
     parts = [
         _named(part.select(pl.col("step").alias("at"), (pl.col("mean") - pl.col("mean").first()).alias("value")),
-               f"stance.{name}", f"Change of mean stance: {by_name[str(name)]}", "change of stance", "step")
+               f"stance.{name}", f"Change of mean stance since step 0: {by_name[str(name)]}", "change of stance",
+               "step")
         for (name,), part in belief_course(run).group_by("name", maintain_order=True)
     ]  # fmt: skip
     return pl.concat([pl.DataFrame(schema=COURSES), *parts])

@@ -412,7 +412,8 @@ def mover_lines(moved: Mover, where: str = "") -> list[str]:
     start, end, change = (significant(value, 2, signed=True) for value in (moved.start, moved.end, moved.change))
     about = f"“{printable(moved.statement.removesuffix('.'), 80)}”"
     head = (
-        f"Largest change of stance: {printable(moved.called, 60)}{where}, from {start} to {end} ({change}) on {about}"
+        f"Largest change of stance: {printable(moved.called, 60)}{where}, over the whole run from {start} to {end} "
+        f"({change}) on {about}"
     )
     posts = [
         f"  {significant(post.amount, 2, signed=True)}, shown {count(post.shown, 'time')}: “"

@@ -33,7 +33,7 @@ class Extract(NamedTuple):
     of: Callable[[Reads], pl.DataFrame]
 
 
-COURSES_EXTRACT = Extract("courses.parquet", 4, COURSES, courses)
+COURSES_EXTRACT = Extract("courses.parquet", 5, COURSES, courses)
 MOVERS_EXTRACT = Extract("movers.parquet", 1, MOVERS, movers)
 POSTS_EXTRACT = Extract("posts.parquet", 3, FOLLOWED, followed_posts)
 KINDS = (COURSES_EXTRACT, MOVERS_EXTRACT, POSTS_EXTRACT)
