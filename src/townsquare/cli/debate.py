@@ -162,7 +162,7 @@ def _show(results: DebateResults, location: OutputLocation, shown: options.Shown
 
 
 def _show_tables(results: DebateResults) -> None:
-    from townsquare.pages.debates.tables import arms_table, cross_table, measure_table
+    from townsquare.pages.debates.tables import PAIR_MEASURES, arms_table, cross_table, measure_table
 
     if len(results.arms) == 1:
         if results.records(results.arms[0]):
@@ -170,10 +170,7 @@ def _show_tables(results: DebateResults) -> None:
             show_table(replace(measure_table(results, results.arms[0]), caption=""))
             print("Reported: the debaters' own stances. Judged: stances that a judge infers from their last messages.")
             if results.arms[0].is_pair:
-                print(
-                    "Gap: distance of the two stances. Center shift: mean shift of a debater toward the other's side."
-                )
-                print("Crossing: share of trials in which the debaters end with their order of stances reversed.")
+                print(PAIR_MEASURES)
             print("95% CIs: Student's t over trials.")
         return
     crossed = cross_table(results, "gap_reduction") or cross_table(results, "final")

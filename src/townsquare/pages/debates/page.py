@@ -14,7 +14,14 @@ from townsquare.debate.measures import Estimate, steps_between
 from townsquare.debate.results import DebateArm, DebateResults
 from townsquare.debate.settings import PRO
 from townsquare.pages.debates.figures import course_figure, finals_figure, key_of, levels_figure
-from townsquare.pages.debates.tables import arms_table, cross_table, starts_table, varied, with_interval
+from townsquare.pages.debates.tables import (
+    PAIR_MEASURES,
+    arms_table,
+    cross_table,
+    starts_table,
+    varied,
+    with_interval,
+)
 from townsquare.pages.debates.transcript import write_transcript
 from townsquare.pages.report.page import Page
 from townsquare.pages.report.section import Section
@@ -104,9 +111,9 @@ def _ordering(name: str, steps: list[tuple[float, float, Estimate]]) -> str:
     changes = f"{clear} of {count(len(steps), 'change')} between levels"
     of = f"{changes} {'has' if clear == 1 else 'have'} a 95% CI that excludes zero"
     if all(mean < 0 for mean in means):
-        return f"A larger {name} lowers the final stance of pro: {of}."
+        return f"The mean final stance of pro falls from each level of {name} to the next; {of}."
     if all(mean > 0 for mean in means):
-        return f"A larger {name} raises the final stance of pro: {of}."
+        return f"The mean final stance of pro rises from each level of {name} to the next; {of}."
     return f"Final stances are not ordered by {name}: {of}."
 
 
@@ -138,10 +145,14 @@ def _measured(results: DebateResults) -> list[Section]:
             tables += [arms_table(results, arms), arms_table(results, arms, judged=True)]
     crossed = [table for measure in ("gap_reduction", "final") if (table := cross_table(results, measure))]
     says = [
-        "Reported stances are the debaters' own; judged stances are rated from their last three messages by one judge. "
-        "Debaters without argument records report their own stance: compare them by judged stances."
+        "A reported stance is computed from the debater's argument records (belief_engine) or stated by the debater "
+        "itself (prompt_self_update, rag_self_update). Compare these two kinds of debaters by judged stances, which "
+        "one judge rates from a debater's last three messages."
     ]
+    if any(arm.is_pair for arm in results.arms):
+        says.append(PAIR_MEASURES)
+    starts = ["Prior scale: factor on the contribution of each seed record to the initial stance."]
     return [
         Section("measures", "Summary", says=says, open_tables=[*crossed, *tables]),
-        Section("starts", "Starting conditions", open_tables=[starts_table(results)]),
+        Section("starts", "Starting conditions", says=starts, open_tables=[starts_table(results)]),
     ]

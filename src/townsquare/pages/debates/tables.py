@@ -17,6 +17,10 @@ TITLES: dict[str, str] = bundled_labels("debate_measures")
 """What each measure is called; see :mod:`townsquare.debate.measures`."""
 SIGNED = frozenset({"initial", "final", "shift", "final_pro", "final_con", "center_shift", "gap_reduction"})
 NOTE = "95% CIs: Student's t over trials."
+PAIR_MEASURES = (
+    "Gap: distance of the two stances. Center shift: mean shift of a debater toward the other's side. "
+    "Crossing: share of trials that end with pro below con."
+)
 
 
 def shown(name: str, estimate: Estimate) -> str:
