@@ -118,8 +118,8 @@ _READING = """A difference in percent is relative to the mean of the first arm.
 For the primary outcome (*Mean reach of a false post*), Holm's correction is over the arms; for the other rows, over all
 other outcomes and arms, including outcomes that are not shown."""
 _RESPONSES = """A fact-checking desk rules on the same false posts in every arm, after a median delay of 8 hours
-(notes: 15 hours). The arms differ in the response to a ruling. Differences are paired by seed, with 95% CIs;
-percentages and p-values are as above.
+(notes: 15 hours). The arms differ only in the response to a ruling and, for notes, in the delay. Differences are paired
+by seed, with 95% CIs; percentages and p-values are as above.
 
 For comparison with published effects:
 
@@ -130,8 +130,8 @@ For comparison with published effects:
 - **Note.** On X, notes cut reposts by 46% after they are shown and by 11% over the life of a post. A run of 2,000
   people has few shares after a note; [Moderation](moderation.md#contributors) has notes by contributors, also for
   20,000 people.
-- **Takedown.** The desk takes down 60% of the false posts, most of them after most of their views. A takedown ends
-  the reach of a post.
+- **Takedown.** The desk takes down 56% of the false posts, most of them after most of their views. (It rules on 60%,
+  but some rulings would come after the end of the run.) A takedown ends the reach of a post.
 - **Downranking.** We know of no published effect size.
 - **Beliefs.** On Facebook, a third less like-minded content for three months changed no attitude (Nyhan et al. 2023).
 """
