@@ -7,8 +7,10 @@ import sqlite3
 from collections.abc import Callable
 from contextlib import closing
 from dataclasses import replace
+from io import BytesIO
 from pathlib import Path
 
+import polars as pl
 import pytest
 
 from raised_errors import raises_error
@@ -24,7 +26,7 @@ from townsquare.record.sqlite import FolderRecorder
 from townsquare.simulation.run import Committer
 
 STEPS = [random_batches(step) for step in range(5)]
-MANY_STEPS = [random_batches(step) for step in range(30)]
+MANY_STEPS = [random_batches(step, most=2) for step in range(30)]
 
 
 def commit_all(
@@ -195,3 +197,26 @@ def test_a_group_that_cannot_be_written_ends_the_run(behind: bool, tmp_path: Pat
     run = Run.open(tmp_path)
     assert run.last_step == 11
     run.verify()
+
+
+def test_runs_of_earlier_versions_have_a_value_per_step_with_positions(tmp_path: Path) -> None:
+    """Their changed beliefs say where they stand, in place of how many are skipped."""
+    record(FolderRecorder(tmp_path), FEW_CHANGES)
+    run, before = Run.open(tmp_path), Run.open(tmp_path).table("beliefs")
+    with closing(sqlite3.connect(tmp_path / "run.db")) as connection, connection:
+        for step, data in connection.execute("SELECT step, data FROM ts_packed WHERE name = 'beliefs'").fetchall():
+            rows, out = pl.read_ipc_stream(data), BytesIO()
+            skipped = rows["skipped"]
+            at = (skipped + 1).cum_sum().cast(pl.Int64) - 1
+            is_whole = bool(rows.height and skipped[0] < 0)
+            old = (
+                rows.drop("skipped") if is_whole else rows.drop("skipped").with_columns(at.cast(pl.UInt32).alias("at"))
+            )
+            old.write_ipc_stream(out, compression="zstd")
+            connection.execute(
+                "UPDATE ts_packed SET data = ? WHERE name = 'beliefs' AND step = ?", (out.getvalue(), step)
+            )
+    assert run.table("beliefs").equals(before)
+    assert run.verify() == run.content_hash
+    part = FolderReader(tmp_path).frame(schema.TABLES["beliefs"], schema.TABLES["beliefs"].recorded, (30, 45))
+    assert part.equals(before.filter(pl.col("step").is_between(30, 45)).select(part.columns), null_equal=True)

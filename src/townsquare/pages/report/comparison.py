@@ -121,7 +121,7 @@ class Comparison:
             shared["steps"] += f" ({in_words(hours * setting(run, 'steps'))})"
         if hours and (steps := clock_of(run).warm_up):
             length = in_words(hours * steps)
-            shared["warm-up"] = f"{length}, not in outcomes; their initial stances are those at its end"
+            shared["warm-up"] = f"{length}, left out of outcomes; initial stances are measured at its end"
         drawn = bands(experiment.courses())
         within = (_note_effects(experiment), experiment.effects_by_group())
         return cls(made or answer(experiment), experiment.arms, long, drawn, notes, shared, statements(run), *within)
