@@ -11,13 +11,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from threading import Lock
-from typing import Any
 
 import numba as nb
 import numpy as np
 import numpy.typing as npt
 
+from townsquare.beliefs.arrays import read_only
 from townsquare.core.array_types import Float
 
 STANCE_MARGIN = 1e-3
@@ -59,24 +58,22 @@ def log_odds_at(stance: float, anchoring: float, margin: float) -> float:
     return start
 
 
-_COMPILING = Lock()
-"""Held by calls of what compiles at its first call: two threads would compile the same signature, with a warning."""
-_elementwise = nb.vectorize(cache=True)  # type: ignore[no-untyped-call]
+@nb.njit(cache=True, error_model="numpy")
+def _contributions(polarity: Float, strength: Float, gamma: Float, out: Float) -> None:
+    for x in range(out.shape[0]):
+        out[x] = contribution(polarity[x], strength[x], gamma[x])
 
 
-@_elementwise
-def _contributions(polarity: float, strength: float, gamma: float) -> float:
-    return contribution(polarity, strength, gamma)
+@nb.njit(cache=True, error_model="numpy")
+def _stances(log_odds: Float, out: Float) -> None:
+    for x in range(out.shape[0]):
+        out[x] = stance_at(log_odds[x])
 
 
-@_elementwise
-def _stances(log_odds: float) -> float:
-    return stance_at(log_odds)
-
-
-@_elementwise
-def _starts(stance: float, anchoring: float, margin: float) -> float:
-    return log_odds_at(stance, anchoring, margin)
+@nb.njit(cache=True, error_model="numpy")
+def _starts(stance: Float, anchoring: Float, margin: Float, out: Float) -> None:
+    for x in range(out.shape[0]):
+        out[x] = log_odds_at(stance[x], anchoring[x], margin[x])
 
 
 @nb.njit(cache=True, error_model="numpy")
@@ -129,7 +126,9 @@ def start_log_odds(
     return _each(_starts, stance, anchoring, margin)
 
 
-def _each(function: Callable[..., Any], *columns: npt.ArrayLike) -> Float:
-    """Return a compiled function of each entry of the columns, which broadcast."""
-    with _COMPILING:
-        return np.asarray(function(*(np.asarray(column, np.float64) for column in columns)))
+def _each(kernel: Callable[..., None], *columns: npt.ArrayLike) -> Float:
+    """Return what a kernel gives for each entry of the columns, which broadcast."""
+    whole = np.broadcast_arrays(*(np.asarray(column, np.float64) for column in columns))
+    out = np.empty(whole[0].shape)
+    kernel(*(read_only(column.ravel(), np.float64) for column in whole), out.reshape(-1))
+    return out

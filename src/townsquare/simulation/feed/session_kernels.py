@@ -10,7 +10,6 @@ import numpy as np
 
 from townsquare.core.array_types import Array
 from townsquare.core.draws import U64, key1, key2, mix, u01
-from townsquare.core.pairs import has
 from townsquare.core.threads import Part
 from townsquare.simulation.feed.rank_kernels import _ENTRY, Ranked, Readers, Scored, _among, _insert
 
@@ -37,15 +36,17 @@ def keep_fresh(
     the rows of posts of the roots, ``post_step`` the steps of posts.
     """
     agents, seen_ptr, seen = readers.agents, readers.seen_ptr, readers.seen
+    seen_by = np.full(0 if limits.repeat else post_step.shape[0], -1, np.int32)  # the last reader that saw a root
     for i in range(part.start, part.stop):
         local, at = agents[i] - readers.first, ptr[i]
-        first, last = seen_ptr[local], seen_ptr[local + 1]
+        for x in range(seen_ptr[local], seen_ptr[local + 1] if not limits.repeat else seen_ptr[local]):
+            seen_by[seen[x]] = i
         for e in range(ptr[i], ptr[i] + counts[i]):
             root = root_row[rows[e].root]
             in_time = post_step[root] >= limits.oldest_root
             if rows[e].slot == 0:  # a root from another account was found by a row that is in time
                 in_time &= post_step[rows[e].post] >= limits.oldest_row
-            if in_time and (limits.repeat or not has(seen, first, last, root)):
+            if in_time and (limits.repeat or seen_by[root] != i):
                 rows[at] = rows[e]
                 at += 1
         counts[i] = at - ptr[i]
