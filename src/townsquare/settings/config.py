@@ -370,7 +370,7 @@ class Budget(Section):
 
     usd: float | None = setting(None, "cost by the price table", gt=0, unit="USD")
     tokens: int | None = setting(None, "tokens in and out", gt=0, unit="tokens")
-    calls: int | None = setting(None, "calls sent to servers", gt=0, unit="calls")
+    calls: int | None = setting(None, "calls sent to servers or reused (`serving.calls`)", gt=0, unit="calls")
 
 
 class Memory(Section):
@@ -392,8 +392,9 @@ class Record(Section):
     """What is recorded, and where."""
 
     parquet_above: int = setting(
-        1_000_000, "exposures expected of a run, without comments, above which bulky tables go to Parquet", ge=0
-    )
+        1_000_000, "rows of feeds in a run, without comments, above which bulky tables go to Parquet: the expected "
+        "number with `time.step_minutes`, else agents x (`feed.followed` + `feed.others`) x steps", ge=0,
+    )  # fmt: skip
     trail: bool = setting(True, "record the causes of belief changes")
 
 

@@ -19,6 +19,7 @@ from townsquare.analysis.causes.claims import (
     ClaimAttribution,
     belief_parts,
     claim_attribution,
+    claim_beliefs,
     claim_courses,
     claims_of,
 )
@@ -63,6 +64,18 @@ def test_belief_in_a_claim_day_by_day(run: ts.Run) -> None:
         assert row["people_in_all"] >= row["people"]
     met = measured["people_in_all"].to_list()
     assert met == sorted(met, reverse=True)
+
+
+def test_belief_in_a_claim_at_the_first_and_last_exposure_of_each_person(run: ts.Run) -> None:
+    met: dict[tuple[int, int], list[float]] = {}
+    for agent, claim, judged in run.table("veracities").sort("step").select("agent", "claim", "judged").iter_rows():
+        met.setdefault((claim, agent), []).append(1 / (1 + math.exp(-judged)))
+    measured = claim_beliefs(run)
+    assert measured.height == len({claim for claim, _ in met}) > 0
+    for claim, first, last in measured.select("claim", "believe_first", "believe_last").iter_rows():
+        people = [shares for (of, _), shares in met.items() if of == claim]
+        assert first == pytest.approx(sum(shares[0] for shares in people) / len(people))
+        assert last == pytest.approx(sum(shares[-1] for shares in people) / len(people))
 
 
 def test_comparisons_draw_who_believes_false_and_true_claims(run: ts.Run) -> None:

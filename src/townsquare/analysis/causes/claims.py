@@ -201,6 +201,21 @@ def last_beliefs(run: Reads) -> pl.DataFrame:
     return collected(last)
 
 
+def claim_beliefs(run: Reads) -> pl.DataFrame:
+    """Return the mean probability that people gave each claim at their first and at their last exposure to it.
+
+    Returns
+    -------
+    DataFrame
+        One row per claim that somebody met: ``claim`` (row of texts), ``believe_first``, ``believe_last`` (means over
+        all people who met it in the run).
+    """
+    judged = pl.col("judged").sort_by("step")
+    met = run.lazy("veracities").group_by("claim", "agent").agg(first=judged.first(), last=judged.last())
+    means = {f"believe_{end}": (1 / (1 + (-pl.col(end)).exp())).mean() for end in ("first", "last")}
+    return collected(met.group_by("claim").agg(**means))
+
+
 MOST_PERIODS = 14
 """Of a run without days, or with too many of them."""
 

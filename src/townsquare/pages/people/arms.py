@@ -34,7 +34,8 @@ def answer(arms: Sequence[Arm]) -> list[str]:
     if by_constant:
         met = sum(bool(arm.met) for arm in by_constant)
         lines.append(
-            f"Arms without a verdict, predicted by constants: {met} of {len(by_constant)} within ±5 percentage points."
+            "Arms without a verdict, predicted by constants (not counted as goals): "
+            f"{met} of {len(by_constant)} within ±5 percentage points."
         )
     lines += [f"  Missed: {arm.dataset}, {arm.arm}: {_missed(arm)}; goal: {arm.goal}." for arm in asked if not arm.met]
     without = [arm for arm in arms if arm.met is None and NO_CONTROLS in arm.note]

@@ -8,8 +8,14 @@ from functools import partial
 import numpy as np
 import polars as pl
 
-from townsquare.analysis.causes.claims import claim_attribution, claim_courses, claims_of, holds_claims
-from townsquare.analysis.clock import Clock, clock_of, in_words
+from townsquare.analysis.causes.claims import (
+    claim_attribution,
+    claim_beliefs,
+    claim_courses,
+    claims_of,
+    holds_claims,
+)
+from townsquare.analysis.clock import Clock, clock_of, in_words, over_whole_run
 from townsquare.analysis.contract import Reads
 from townsquare.core.text_table import table
 from townsquare.core.words import count, number, percent, printable
@@ -40,8 +46,9 @@ def claim_section(run: Reads) -> Section | None:
     if not courses.height:
         return None
     claims = courses.group_by("claim", maintain_order=True).agg(
-        pl.col("text", "truth", *_MARKS, "people_in_all").first(), *_ends("believe"), *_ends("step")
+        pl.col("text", "truth", *_MARKS, "people_in_all").first()
     )
+    claims = claims.join(claim_beliefs(run), on="claim", how="left", maintain_order="left")
     figures = [
         Figure(
             f"claim-{row['claim']}", f"“{printable(row['text'], 90)}” ({row['truth']})",
@@ -52,18 +59,19 @@ def claim_section(run: Reads) -> Section | None:
     time = partial(_time, clock_of(run).hours)
     columns = (
         (partial(printable, longest=110), "claim=text"), (str, "truth"), (number, "people=people_in_all"),
-        (percent, "mean belief, first=believe_first", "last=believe_last"),
+        (percent, "mean belief at first exposure=believe_first", "at last exposure=believe_last"),
         (time, "first label “false”=label_step", "first note=note_step"),
     )  # fmt: skip
     by_period = (
         (partial(printable, longest=60), "claim=text"), (number, "step", "people"), (percent, "mean belief=believe"),
-        (percent, "with a label=labeled", "with a note=noted"),
+        (percent, "remember a label=labeled", "remember a note=noted"),
     )  # fmt: skip
     shown, drawn = claims.head(MOST_LISTED), _drawn(claims)["claim"].implode()
     caption = f"Claims met by most people ({shown.height} of {claims.height})"
     listed = courses.filter(pl.col("claim").is_in(drawn))
     return Section(
-        "claims", TITLE, says=[*_says(claims), *_example(run, claims)], notes=[_HOW_TO_READ], figures=figures,
+        "claims", TITLE, says=[*_says(claims, clock_of(run)), *_example(run, claims)], notes=[_HOW_TO_READ],
+        figures=figures,
         open_tables=[table(caption, shown, *columns, words=("claim", "truth"))],
         tables=[table("Belief in claims by period", listed, *by_period, words=("claim",))],
     )  # fmt: skip
@@ -74,11 +82,7 @@ def _drawn(claims: pl.DataFrame) -> pl.DataFrame:
     return pl.concat([claims.filter(truth=truth).head(MOST_DRAWN // 2) for truth in ("false", "true")])
 
 
-def _ends(name: str) -> list[pl.Expr]:
-    return [pl.col(name).first().alias(f"{name}_first"), pl.col(name).last().alias(f"{name}_last")]
-
-
-def _says(claims: pl.DataFrame) -> list[str]:
+def _says(claims: pl.DataFrame, clock: Clock) -> list[str]:
     """Return the mean belief in false and true claims of those who saw them, and how many claims were marked."""
     out = []
     for truth in ("false", "true"):
@@ -89,9 +93,10 @@ def _says(claims: pl.DataFrame) -> list[str]:
             got = [f"{number(n)} got a {words}" for words, n in many.items() if n]
             marked = f"; of these claims, {' and '.join(got)}" if got else ""
             of = count(rows.height, f"{truth} claim")
+            whole = over_whole_run(clock)
             out.append(
-                f"People who saw one of {of} gave it a mean probability of being true of {percent(share)} at their "
-                f"last exposure{marked}."
+                f"{whole}{'people' if whole else 'People'} who saw one of {of} gave it a mean probability of being "
+                f"true of {percent(share)} at their last exposure to it{marked}."
             )
     return out
 

@@ -38,7 +38,7 @@ def engagement_section(run: Reads) -> Section:
                 "No post of known veracity was injected, so true and false posts cannot be compared. "
                 + _unknown(by_class)
             ],
-            tables=[_by_class_table(by_class)],
+            tables=[_by_class_table(by_class, clock_of(run))],
         )
     return Section(
         "engagement",
@@ -53,7 +53,7 @@ def engagement_section(run: Reads) -> Section:
         figures=_figures(sides, reached, clock_of(run)),
         tables=[
             table("Engagement per post by step", sides, (number, "step", "true", "false", "gap", "ratio")),
-            _by_class_table(by_class),
+            _by_class_table(by_class, clock_of(run)),
         ],
     )
 
@@ -90,10 +90,10 @@ def _levels(sides: pl.DataFrame, clock: Clock) -> str:
     when, true, false = clock.says(end["step"]), end["true"], end["false"]
     if math.isnan(true) or math.isnan(false):
         there, level = ("false", false) if math.isnan(true) else ("true", true)
-        return f"Only {there} posts were injected; by {when} each had {number(level, 1)} actions on average."
+        return f"Only {there} posts were injected; by {when} each had {small(level)} actions on average."
     text = (
-        f"By {when}, each true post had {number(true, 1)} likes, dislikes, shares and comments on average "
-        f"and each false post {number(false, 1)}"
+        f"By {when}, each true post had {small(true)} likes, dislikes, shares and comments on average "
+        f"and each false post {small(false)}"
     )
     if false == 0:
         return text + (": neither had any." if true == 0 else ", so the ratio is undefined.")
@@ -124,9 +124,10 @@ def _unknown(by_class: pl.DataFrame) -> str:
     return f"The {number(row['posts'])} other posts and comments had {number(row['cumulative'])} actions in total."
 
 
-def _by_class_table(by_class: pl.DataFrame) -> Table:
+def _by_class_table(by_class: pl.DataFrame, clock: Clock) -> Table:
     kinds = ["likes", "dislikes", "shares", "comments", "engagement"]
     end = by_class.sort("step").group_by("veracity").agg(pl.col(kinds).sum(), pl.col("posts", "per_post").last())
     sides = {row["veracity"]: row for row in end.iter_rows(named=True)}
-    caption, head = "Totals of the run by veracity of the post", ["", "true", "false", "unknown"]
+    which = "posts after the warm-up" if clock.warm_up else "all posts"
+    caption, head = f"Totals over {which}, by veracity of the post", ["", "true", "false", "unknown"]
     return turned(caption, head, [sides[word] for word in VERACITIES], (number, "posts", *kinds, "per post=per_post"))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import polars as pl
 
 from townsquare.analysis.beliefs import belief_course, names
-from townsquare.analysis.clock import Clock, clock_of
+from townsquare.analysis.clock import Clock, clock_of, over_whole_run
 from townsquare.analysis.contract import Reads, setting
 from townsquare.analysis.health import REASONS, belief_movement, diagnostics, participation, refusals
 from townsquare.analysis.model_calls import calls_by_server, calls_in_short, model_calls, tokens_of_turns
@@ -29,13 +29,11 @@ def health_section(run: Reads) -> Section:
         return Section("health", TITLE, ["No step was recorded."])
     moves, refused, asked = with_statements(run, belief_movement(run)), _refusals(run), model_calls(run)
     spread = spread_course(with_statements(run, belief_course(run)))
+    sentences = _activity(steps, clock_of(run)), _movement(moves), _overshoot(moves), _refused(refused, steps)
     return Section(
         "health",
         TITLE,
-        says=[
-            " ".join(filter(None, (_activity(steps), _movement(moves), _overshoot(moves), _refused(refused, steps)))),
-            *_asked(run),
-        ],
+        says=[" ".join(filter(None, sentences)), *_asked(run)],
         notes=[f"Figures show the first {len(SERIES)} propositions."] if names(run).height > len(SERIES) else [],
         figures=[
             *_belief_figures(moves, spread, clock_of(run)),
@@ -184,14 +182,17 @@ def _draw_refused(axes: Chart, refused: pl.DataFrame) -> None:
     amounts_across(axes, "refused actions", whole=True)
 
 
-def _activity(steps: pl.DataFrame) -> str:
+def _activity(steps: pl.DataFrame, clock: Clock) -> str:
     online, acting, accepted = (int(steps[name].sum()) for name in ("online", "acting", "accepted"))
     if not online:
         return "Nobody was ever online."
     if not accepted:
         return "Nobody acted: everyone online was a lurker in every step."
     silent, each = percent(1 - acting / online), small(accepted / online)
-    share = f"In {silent} of all turns (a person online in a step), the person took no action"
+    whole = over_whole_run(clock)
+    share = (
+        f"{whole}{'in' if whole else 'In'} {silent} of all turns (a person online in a step), the person took no action"
+    )
     return f"{share}; there were {each} accepted actions per turn."
 
 

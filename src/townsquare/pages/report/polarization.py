@@ -10,7 +10,7 @@ from townsquare.analysis.belief_spread import polarization_course
 from townsquare.analysis.beliefs import names, statements
 from townsquare.analysis.clock import Clock, clock_of, over_whole_run
 from townsquare.analysis.contract import Reads
-from townsquare.analysis.groups import stance_groups
+from townsquare.analysis.groups import NEUTRAL, stance_groups
 from townsquare.core.text_table import Table, table
 from townsquare.core.words import count, number, printable, short, signed, significant, three
 from townsquare.pages.report.axes import course
@@ -104,14 +104,16 @@ def _tables(courses: pl.DataFrame, crossed: pl.DataFrame, left: pl.DataFrame, by
         table(
             "Persistence after exposure ends", left, (short, "proposition=name"), (str, "steps after=steps_after"),
             (number, "people=persons"), (significant, "mean displacement=displacement"), (three, "remaining=kept"),
-            note="Remaining: share of the displacement that remains this many steps after the last exposure to a post "
-            "on the proposition.",
+            note="Mean displacement: distance from the initial stance at the last exposure to a post on the "
+            "proposition, over people observed for so many steps after it. Remaining: share of this displacement that "
+            "is then left.",
         ),
         table(
             "Belief change by initial stance and by exposure", by, (short, "proposition=name", "grouping", "group"),
             (number, "people=agents"), (signed, "mean shift=shift"),
             (significant, "mean absolute shift=absolute_shift"), (signed, "change in accuracy=accuracy_shift"),
             note="Shifts and changes compare the first stance of each person after a warm-up, if there is one, with "
-            "the final stance. Groups count the exposures of the whole run.",
+            f"the final stance. Undecided: initial stance within {NEUTRAL:g} of 0. Groups count the exposures of the "
+            "whole run.",
         ),
     ]  # fmt: skip

@@ -63,8 +63,9 @@ class Params(MemberParams):
     )
     label_route: Literal["belief", "direct", "none"] = setting(
         "belief",
-        "effect of labels and notes on sharing and reactions: `belief`, through the reader's belief in the claim, if "
-        "the belief rule has one (else `direct`); `direct`, by `label_share` and `note_share`; `none`, no effect",
+        "effect of labels and notes on sharing and reactions: `belief`, through the reader's belief in the claim "
+        "(as `direct` under belief rules without one, and for posts without a claim); `direct`, by `label_share` and "
+        "`note_share`; `none`, no effect",
     )
     belief: float = setting(
         0.67,
@@ -77,12 +78,15 @@ class Params(MemberParams):
         "reposts change by -45.7% after a note, -27% of it through belief)", ge=0,
     )  # fmt: skip
     label_share: float = setting(
-        0.753, "factor on sharing if a verdict `false` is shown, with `label_route: direct` (measured: -24.7%, "
-        "21 experiments)", ge=0,
-    )  # fmt: skip
+        0.753,
+        "factor on sharing if a verdict `false` is shown, with `label_route: direct` and on posts without a claim "
+        "(measured: -24.7%, 21 experiments)",
+        ge=0,
+    )
     note_share: float = setting(
         0.54,
-        "factor on sharing if a community note is shown, with `label_route: direct` (measured: reposts -45.7%)",
+        "factor on sharing if a community note is shown, with `label_route: direct` and on posts without a claim "
+        "(measured: reposts -45.7%)",
         ge=0,
     )
     likes_per_share: float = setting(6.0, "likes per share of a person with propensity 1 (assumed)", ge=0)
