@@ -98,7 +98,7 @@ SELECT 'comment-' || p.post AS comment_id, t.content, 'post-' || p.parent AS pos
 FROM ts_posts p LEFT JOIN liked l ON l.post = p.post LEFT JOIN ts_texts t ON t.text = p.text
 WHERE p.kind = {PostKind.COMMENT}
 
--- view community_notes: a note, pending or shown
+-- view community_notes: a note, whatever its status (also one found not helpful)
 WITH rated AS (
   SELECT note, sum(helpful) AS helpful, sum(CASE WHEN rating = 0.5 THEN 0 ELSE 1 - helpful END) AS not_helpful
   FROM ts_note_ratings GROUP BY note
@@ -176,6 +176,6 @@ SELECT 'post-' || f.post AS post_id, f.step AS time_step, f.views, f.diffusion_d
   g.post IS NOT NULL AS takedown_executed, {day:f.step} AS created_at
 FROM far f LEFT JOIN gone g ON g.post = f.post AND g.step <= f.step
 
--- view feed_exposures: a post shown to an agent in a step, whether or not the agent acted on it; comments under it are left out
+-- view feed_exposures: a post that an agent was shown and examined in a step, whether or not it acted on it; comments are left out
 SELECT 'user-' || agent AS user_id, 'post-' || post AS post_id, step AS time_step, {day:step} AS created_at
 FROM ts_exposures WHERE under < 0
