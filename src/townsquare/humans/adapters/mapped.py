@@ -115,7 +115,7 @@ def _placed(readings: Sequence[Cells], orders: Sequence[float]) -> Iterator[Read
 def _messages(folder: Path, columns: MessageColumns) -> Callable[[str], list[_Sent]]:
     """Return what reads the messages of a conversation: in order, without those that the data call not received."""
     part = _Part(folder, columns)
-    everyone = {word.casefold() for word in columns.everyone}
+    everyone = {"", *(word.casefold() for word in columns.everyone)}
     by_conversation = part.grouped("conversation")
 
     def message(number: int, cells: Cells) -> _Sent:

@@ -20,7 +20,7 @@
       author: worker_id
       text: body
       to: recipient                # only where messages go to some: others do not receive them
-      everyone: [all]              # words in `to` that mean the whole group
+      everyone: [all]              # words in `to` that mean the whole group, as an empty cell does
       received: shown              # only where the data say which messages were received: true, 1 or yes
       order: timestamp             # a number; without it, the order of the file
     readings:                      # where people were asked in between
