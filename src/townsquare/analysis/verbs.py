@@ -133,7 +133,8 @@ def attribute(
     -------
     DataFrame
         One row per proposition and group, largest first: see
-        :func:`townsquare.analysis.causes.attribution.attribution`. ``per_person`` sums to the mean change in stance.
+        :func:`townsquare.analysis.causes.attribution.attribution`. ``per_person`` sums to the mean change in stance
+        since step 0 (or since joining), warm-up included.
 
     Raises
     ------
