@@ -144,8 +144,8 @@ readings: {file: asked.csv, participant: who, conversation: room, order: at, sta
 """
 
 
-@pytest.mark.parametrize("everyone", ["", ", everyone: [all]"])
-def test_a_mapping_file(tmp_path: Path, everyone: str) -> None:
+@pytest.mark.parametrize("listed", ["", ", everyone: [all]"])
+def test_a_mapping_file(tmp_path: Path, listed: str) -> None:
     write_csv(
         tmp_path / "people.csv", ["who", "room", "pre", "post"], [["a", "r", "no", "yes"], ["b", "r", "yes", "yes"]]
     )
@@ -158,7 +158,7 @@ def test_a_mapping_file(tmp_path: Path, everyone: str) -> None:
     write_csv(tmp_path / "said.csv", ["room", "who", "body", "to", "at", "knows"], said)
     write_csv(tmp_path / "asked.csv", ["who", "room", "at", "says"], [["a", "r", 2.5, 75]])
     mapping = tmp_path / "study.yaml"
-    mapping.write_text(MAPPING.replace("tie: knows", f"tie: knows{everyone}"), encoding="utf-8")
+    mapping.write_text(MAPPING.replace("tie: knows", f"tie: knows{listed}"), encoding="utf-8")
     found = read_humans(tmp_path, mapping=str(mapping))
     texts = [found.texts[at] for at in found.text]
     assert texts == ["first", "second", "to b alone", "x"]
