@@ -121,7 +121,7 @@ def feed_inputs(
     score = ranker.scores(view)
     if posts["downrank"].any():
         score = score - posts["downrank"][posts["root"]]
-    ptr, row = _in_rings(world, score)
+    ptr, row = _in_rings(world, score, options.oldest(world.step + 1, settings.window_hours))
     pool, n_injected = (np.empty(0, np.int32), 0) if given is not None else shared_pool(world, options, draw)
     per_post = settings.comments_per_post(int(np.count_nonzero(world.persons())))
     sent = options.sent[options.sent >= 0]
@@ -140,18 +140,8 @@ def feed_inputs(
     )
 
 
-@nb.njit(nogil=True, cache=True)
-def _count(part: Part, ring: Array, n_rows: Array, in_degree: Array, root: Array, status: Array, out: Array) -> None:
-    for f in range(part.start, part.stop):
-        n = 0
-        if in_degree[f] > 0:
-            for q in range(min(n_rows[f], ring.shape[1])):
-                n += status[root[ring[f, q]]] == 0
-        out[f + 1] = n
-
-
 class _Posts(NamedTuple):
-    """Columns of posts, and the score of each."""
+    """Columns of posts, the score of each, and the first step of posts that feeds may show."""
 
     key: Array
     root: Array
@@ -159,6 +149,22 @@ class _Posts(NamedTuple):
     step: Array
     status: Array
     score: Array
+    oldest: int
+
+
+@nb.njit(inline="always", cache=True)
+def _is_live(p: int, posts: _Posts) -> bool:
+    return bool((posts.step[p] >= posts.oldest) & (posts.status[posts.root[p]] == 0))
+
+
+@nb.njit(nogil=True, cache=True)
+def _count(part: Part, ring: Array, n_rows: Array, in_degree: Array, posts: _Posts, out: Array) -> None:
+    for f in range(part.start, part.stop):
+        n = 0
+        if in_degree[f] > 0:
+            for q in range(min(n_rows[f], ring.shape[1])):
+                n += _is_live(ring[f, q], posts)
+        out[f + 1] = n
 
 
 @nb.njit(nogil=True, cache=True)
@@ -169,20 +175,22 @@ def _fill(part: Part, ring: Array, n_rows: Array, posts: _Posts, ptr: Array, out
             continue
         for q in range(min(n_rows[f], ring.shape[1])):
             p = ring[f, q]
-            root = posts.root[p]
-            if posts.status[root] == 0:
-                candidate = out[at]
+            if _is_live(p, posts):
+                candidate, root = out[at], posts.root[p]
                 candidate.key, candidate.score, candidate.post, candidate.root = posts.key[p], posts.score[p], p, root
                 candidate.author, candidate.step = posts.author[root], posts.step[p]
                 at += 1
 
 
-def _in_rings(world: World, score: npt.NDArray[np.float64]) -> tuple[npt.NDArray[np.int64], Array]:
-    """Live posts in the rings of all followed accounts, by account; ``root`` is still a row of posts."""
+def _in_rings(world: World, score: npt.NDArray[np.float64], oldest: int) -> tuple[npt.NDArray[np.int64], Array]:
+    """Live posts since step ``oldest`` in the rings of all followed accounts, by account.
+
+    ``root`` is still a row of posts.
+    """
     ring, n_rows, posts = world.newest, world.n_rows, world.posts
-    columns = _Posts(posts["key"], posts["root"], posts["author"], posts["step"], posts["status"], score)
+    columns = _Posts(posts["key"], posts["root"], posts["author"], posts["step"], posts["status"], score, oldest)
     ptr = np.zeros(ring.shape[0] + 1, np.int64)
-    in_parts(_count, ring.shape[0], ring, n_rows, world.in_degree, columns.root, columns.status, ptr)
+    in_parts(_count, ring.shape[0], ring, n_rows, world.in_degree, columns, ptr)
     np.cumsum(ptr, out=ptr)
     out = np.empty(int(ptr[-1]), CANDIDATE)
     in_parts(_fill, ring.shape[0], ring, n_rows, columns, ptr, out)

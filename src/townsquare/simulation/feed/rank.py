@@ -127,9 +127,8 @@ def gather(view: RankingView, inputs: FeedInputs, readers: Readers, options: Fee
     collected, counts = np.empty(int(ptr[-1]), FEED_ROW), np.empty(agents.size, np.int64)
     in_parts(collect, wide.agents.shape[0], followed, inputs.pool, given, wide, ptr, collected, counts)
     if not settings.repeat or settings.window_hours is not None:
-        window = settings.window_hours
-        row, root = options.oldest(view.step, window), options.oldest(view.step, window and 2 * window)
-        limits = Limits(row, root, settings.repeat)
+        window = settings.window_hours and 2 * settings.window_hours
+        limits = Limits(options.oldest(view.step, window), settings.repeat)
         in_parts(
             keep_fresh, readers.agents.shape[0], readers, ptr, inputs.roots.row, view.posts["step"], limits, collected,
             counts,

@@ -18,9 +18,8 @@ _LEAST = 2.0**-54
 
 
 class Limits(NamedTuple):
-    """The first step of rows, and of roots, that may be shown; and whether an agent is shown a root again."""
+    """The first step of roots that may be shown, and whether an agent is shown a root again."""
 
-    oldest_row: int
     oldest_root: int
     repeat: bool
 
@@ -43,10 +42,7 @@ def keep_fresh(
             seen_by[seen[x]] = i
         for e in range(ptr[i], ptr[i] + counts[i]):
             root = root_row[rows[e].root]
-            in_time = post_step[root] >= limits.oldest_root
-            if rows[e].slot == 0:  # a root from another account was found by a row that is in time
-                in_time &= post_step[rows[e].post] >= limits.oldest_row
-            if in_time and (limits.repeat or seen_by[root] != i):
+            if post_step[root] >= limits.oldest_root and (limits.repeat or seen_by[root] != i):
                 rows[at] = rows[e]
                 at += 1
         counts[i] = at - ptr[i]
