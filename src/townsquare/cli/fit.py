@@ -49,7 +49,7 @@ class Written:
     profiles: Path | None = None
     """Output CSV of profiles, for --set beliefs.profiles=FILE."""
     kind: Annotated[Literal["one", "groups", "people"], Parameter(name="--profile-kind")] = "people"
-    """Profiles to write: one for all, one per group, or one per person."""
+    """Profiles to write: one for all, one per group, or the distribution over people."""
     replace: options.Replace = False
 
 

@@ -113,11 +113,12 @@ def influence_section(run: Reads) -> Section:
     named = accounts.join(agent_names(run), on="agent", how="left")
     top = named.sort("rank").head(15).with_columns(pl.col("name").fill_null(number_of).alias("account"))
     tenth = float(np.sort(got)[::-1][: max(1, got.size // 10)].sum() / got.sum())
-    sentence = f"The most popular 10% of people account for {percent(tenth)} of total popularity."
+    whole = over_whole_run(clock_of(run))
+    sentence = f"{whole}the most popular 10% of people account for {percent(tenth)} of the popularity of all people."
     return Section(
         "influence",
         INFLUENCE,
-        says=[f"{sentence}{_best(fits)}"],
+        says=[f"{_capital(sentence)}{_best(fits)}"],
         notes=[
             "Popularity is the sum of followers and of likes, shares and comments received. Fits by rank are "
             "descriptive: neighboring ranks are not independent, and R² is high for any decreasing curve. Influence "

@@ -88,7 +88,10 @@ class Params(ByKind):
     appeal: Appeal = setting(
         lambda: Appeal(people=0.36, address=0.13, names=-1.01, numbers=-0.17), "appeal of the words of a post (fitted)"
     )
-    posts_per_step: float = setting(0.05, "mean own posts per step at activity 1 (assumed)", ge=0)
+    posts_per_step: float = setting(
+        0.05, "rate of own posts per step at activity 1; at most one post in a step, with probability 1 - exp(-rate) "
+        "(assumed)", ge=0,
+    )  # fmt: skip
     side: float = setting(
         1.0,
         "dependence of an argument's side on the stance S: it is in favor with probability (1 + side S)/2",
