@@ -174,8 +174,9 @@ def _regression(run: Reads) -> float:
 def _moderated_movement(run: Reads) -> float:
     if not setting(run, "record", "trail", default=True):
         return math.nan
-    touched = labels(run).filter(pl.col("label_step").is_not_null() | pl.col("takedown_step").is_not_null())["root"]
-    size, by = pl.col("amount").abs(), pl.col("root").is_in(touched.implode())
-    both = contributions(run, shown=False).select(size.filter(by).sum().alias("part"), size.sum().alias("all"))
+    touched = labels(run).filter(pl.col("label_step").is_not_null() | pl.col("takedown_step").is_not_null())
+    marked = touched.lazy().select("root", touched=pl.lit(True))  # of many roots, a join is quicker than `is_in`
+    rows, size = contributions(run, shown=False).join(marked, on="root", how="left"), pl.col("amount").abs()
+    both = rows.select(size.filter("touched").sum().alias("part"), size.sum().alias("all"))
     part, whole = both.pipe(collected).row(0)
     return part / whole if whole else math.nan

@@ -56,17 +56,17 @@ def _step_to(bits: U64, first: int, stop: int) -> int:
 
 
 @nb.njit(inline="always", cache=True)
-def _walk_from(agent: int, network: Network, oldest: int, start: U64, found: Array, out: Array) -> int:
-    """Write the roots found by walks from one agent into ``out``, ascending and each once; return how many.
+def _walk_from(agent: int, network: Network, oldest: int, start: U64, reached: Array, out: Array) -> int:
+    """Write the roots reached by walks from one agent into ``out``, ascending and each once; return how many.
 
     A walk goes to a random followed account and to a random account followed by that one, and takes its newest or
     second newest row with equal probability, if the row is of step ``oldest`` or later and its root is not taken down.
-    ``found`` is room for a root of each walk. The first loop has no branch that the processor could guess wrong.
+    ``reached`` is room for a root of each walk. The first loop has no branch that the processor could guess wrong.
     """
     first, stop, m, n = network.indptr[agent], network.indptr[agent + 1], 0, 0
     if first == stop:
         return 0
-    held = np.uint32(network.ring.shape[1])
+    capacity = np.uint32(network.ring.shape[1])
     for walk in range(out.shape[0]):
         near = network.followed[_step_to(mix(start ^ U64(3 * walk)), first, stop)]
         begin, end = network.indptr[near], network.indptr[near + 1]
@@ -77,10 +77,10 @@ def _walk_from(agent: int, network: Network, oldest: int, start: U64, found: Arr
         if rows == 0:
             continue
         back = 1 + ((rows > 1) & (u01(mix(start ^ U64(3 * walk + 2))) < 0.5))
-        row = network.ring[far, np.uint32(rows - back) % held]  # a quarter of the time of a signed remainder
-        found[m] = network.root[row]
+        row = network.ring[far, np.uint32(rows - back) % capacity]  # a quarter of the time of a signed remainder
+        reached[m] = network.root[row]
         m += (far != agent) & (network.step[row] >= oldest)
-    for root in found[:m]:
+    for root in reached[:m]:
         if network.status[root] == 0 and network.author[root] != agent:
             at = n
             while at > 0 and out[at - 1] > root:
@@ -99,6 +99,6 @@ def walk(part: Part, agents: Array, network: Network, oldest: int, base: U64, ou
 
     Walks are drawn by agent and number of the walk, so that nobody's depend on who else is online.
     """
-    found = np.empty(out.shape[1], np.int32)
+    reached = np.empty(out.shape[1], np.int32)
     for i in range(part.start, part.stop):
-        counts[i] = _walk_from(agents[i], network, oldest, key1(base, agents[i]), found, out[i])
+        counts[i] = _walk_from(agents[i], network, oldest, key1(base, agents[i]), reached, out[i])
