@@ -77,18 +77,17 @@ def share_trees(run: Reads, *, comments: bool = False) -> tuple[pl.DataFrame, np
 
 def _shapes(run: Reads) -> pl.DataFrame:
     posts, parent = share_trees(run)
-    shapes = tree_shapes(parent)
     last = posts.filter(pl.col("kind") == PostKind.SHARE).group_by("root").agg(pl.col("step").max().alias("last_share"))
-    return pl.DataFrame(
-        {
-            "root": posts["post"].to_numpy()[shapes["root"].astype(np.int64)],
-            "shares": (shapes["size"] - 1).astype(np.int64),
-            "depth": shapes["depth"].astype(np.int64),
-            "breadth": shapes["breadth"].astype(np.int64),
-            "structural_virality": shapes["virality"],
-        },
-        schema_overrides={"root": pl.Int32},
-    ).join(last, on="root", how="left")
+    shapes = shape_frame(posts, parent).with_columns(shares=pl.col("size") - 1, structural_virality="virality")
+    return shapes.join(last, on="root", how="left")
+
+
+def shape_frame(posts: pl.DataFrame, parent: np.ndarray) -> pl.DataFrame:
+    """Return one row per tree of :func:`share_trees`: ``root``, ``size``, ``depth``, ``breadth``, ``virality``."""
+    shapes = tree_shapes(parent)
+    whole = {name: shapes[name].astype(np.int64) for name in ("root", "size", "depth", "breadth")}
+    frame = pl.DataFrame({**whole, "virality": shapes["virality"]})
+    return frame.with_columns(root=posts["post"].gather(frame["root"]))
 
 
 def _half_reach(counts: pl.DataFrame) -> pl.DataFrame:

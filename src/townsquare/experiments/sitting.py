@@ -12,10 +12,10 @@ from dataclasses import dataclass, replace
 import numpy as np
 import numpy.typing as npt
 
-from townsquare.analysis.facts.contract import Reading, few, missing
+from townsquare.analysis.facts.contract import Reading, few
 from townsquare.analysis.facts.measures import OF_A_SITTING
 from townsquare.analysis.facts.people import SIDE
-from townsquare.analysis.facts.sitting import FALSE_POSTS, FEED, Sitting, readings_of_sittings
+from townsquare.analysis.facts.sitting import FALSE_POSTS, FEED, Sitting
 from townsquare.core.actions import ActionKind
 from townsquare.core.array_types import Bool, Float
 from townsquare.core.draws import Draws, Stage
@@ -45,9 +45,9 @@ def sitting_readings(run: Run) -> dict[str, Reading]:
         settings = settings_of(run, str(run.folder or "run"))
         scenario = recorded_scenario(settings, run.folder)
     except (DataError, RecordError) as error:
-        return _none(missing(f"the people cannot be made again: {error}"))
+        return _none(f"the people cannot be made again: {error}")
     if asks(settings):
-        return _none(missing("the policy asks a language model, and a sitting would make new calls"))
+        return _none("the policy asks a language model, and a sitting would make new calls")
     with threads_for(settings.config.agents):
         setup, world, _ = begin(settings, scenario)
         at_once = replace(setup.arrivals, step=np.ones_like(setup.arrivals.step))
@@ -57,11 +57,12 @@ def sitting_readings(run: Run) -> dict[str, Reading]:
             if posts.size < FALSE_POSTS:
                 return _none(few(posts.size, FALSE_POSTS, f"{truth.name.lower()} posts in the scenario"))
         made = _Probe(setup, world, by_truth[Veracity.FALSE], by_truth[Veracity.TRUE])
-        return readings_of_sittings([made.sitting(number) for number in range(1, SITTINGS + 1)])
+        sittings = [made.sitting(number) for number in range(1, SITTINGS + 1)]
+    return {name: measure(sittings) for name, measure in OF_A_SITTING.items()}
 
 
-def _none(reading: Reading) -> dict[str, Reading]:
-    return dict.fromkeys(OF_A_SITTING, reading)
+def _none(reason: str) -> dict[str, Reading]:
+    return dict.fromkeys(OF_A_SITTING, Reading(reason=reason))
 
 
 def _posts(world: World, truth: Veracity) -> npt.NDArray[np.int64]:

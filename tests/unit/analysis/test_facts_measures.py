@@ -32,8 +32,8 @@ from townsquare.analysis.beliefs import answers_to
 from townsquare.analysis.contract import CachedRun
 from townsquare.analysis.facts.check import check, check_run, readings_of
 from townsquare.analysis.facts.contract import Reading, change, window_of
-from townsquare.analysis.facts.measures import BESIDE_ANOTHER_FEED, BESIDE_NO_NOTES, OF_A_RUN, OF_NOTES
-from townsquare.analysis.facts.sitting import Sitting, readings_of_sittings
+from townsquare.analysis.facts.measures import BESIDE_ANOTHER_FEED, BESIDE_NO_NOTES, OF_A_RUN, OF_A_SITTING, OF_NOTES
+from townsquare.analysis.facts.sitting import Sitting
 from townsquare.analysis.facts.table import read_facts
 from townsquare.core.enums import LogKind, Slot, Veracity
 
@@ -361,7 +361,8 @@ def test_the_facts_of_a_sitting() -> None:
     sides = chance.choice([-1.0, 0.0, 1.0], (2, n, m))
     false, true = (chance.random((n, m)) < ready * (0.6 + 0.3 * side) for side in sides)
     acted = chance.random(n) < 0.6
-    readings = readings_of_sittings([Sitting(false, true, sides[0], sides[1], acted)])
+    sittings = [Sitting(false, true, sides[0], sides[1], acted)]
+    readings = {name: measure(sittings) for name, measure in OF_A_SITTING.items()}
     counts = [int(row.sum()) for row in false]
     halves = [[row[0::2].mean(), row[1::2].mean()] for row in false]
 
@@ -378,7 +379,7 @@ def test_the_facts_of_a_sitting() -> None:
     }
     assert {name: reading.value for name, reading in readings.items()} == pytest.approx(expected)
     nobody = Sitting(*(np.zeros((n, m), np.bool_),) * 2, sides[0], sides[1], acted)
-    reasons = {name: reading.reason for name, reading in readings_of_sittings([nobody]).items()}
+    reasons = {name: measure([nobody]).reason for name, measure in OF_A_SITTING.items()}
     assert reasons.pop("silent_in_a_sitting") == ""
     assert all(reasons.values())
 

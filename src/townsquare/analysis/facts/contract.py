@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from functools import partial
 from typing import NamedTuple
 
 from townsquare.analysis.clock import clock_of
 from townsquare.analysis.contract import Reads
 
-NO_HOURS = "steps have no length: set time.step_minutes"
 FOLLOWED_HOURS = 48
 """Hours for which a post is followed."""
 FEWEST_COUNTED = 20
@@ -47,18 +47,35 @@ class Reading:
         return math.isfinite(self.value)
 
 
-def missing(reason: str) -> Reading:
-    """Return a reading without a value."""
-    return Reading(reason=reason)
+class Unmeasured(Exception):
+    """Ends a measure that has no value, with the reason in plain words."""
 
 
-def few(n: int, least: int, what: str) -> Reading:
-    """Return a reading without a value, since the run has too few of something.
+def by_name(*measures: Callable[..., Reading]) -> dict[str, Callable[..., Reading]]:
+    """Return measures by their names; where one raises :class:`Unmeasured`, it gives a reading without a value."""
 
-    >>> few(2, 5, "cascades of at least 10 posts").reason
+    def read(measure: Callable[..., Reading], *measured: object) -> Reading:
+        try:
+            return measure(*measured)
+        except Unmeasured as reason:
+            return Reading(reason=str(reason))
+
+    return {measure.__name__: partial(read, measure) for measure in measures}
+
+
+def few(n: int, least: int, what: str) -> str:
+    """Say that there are too few of something.
+
+    >>> few(2, 5, "cascades of at least 10 posts")
     'too few cascades of at least 10 posts: 2, and 5 are needed'
     """
-    return missing(f"too few {what}: {n:,}, and {least:,} are needed")
+    return f"too few {what}: {n:,}, and {least:,} are needed"
+
+
+def at_least(least: int, n: float, what: str) -> None:
+    """Raise :class:`Unmeasured` where there are too few of something."""
+    if n < least:
+        raise Unmeasured(few(int(n), least, what))
 
 
 def change(with_it: float, without: float, what: str) -> Reading:
@@ -68,7 +85,7 @@ def change(with_it: float, without: float, what: str) -> Reading:
     -0.5
     """
     if without < FEWEST_COUNTED:
-        return replace(few(int(without), FEWEST_COUNTED, what), counts=(with_it, without))
+        return Reading(reason=few(int(without), FEWEST_COUNTED, what), counts=(with_it, without))
     return Reading(with_it / without - 1, counts=(with_it, without))
 
 
@@ -88,3 +105,11 @@ def window_of(run: Reads) -> Window:
     """Return the steps after the warm-up."""
     clock = clock_of(run)
     return Window(clock.warm_up + 1, run.last_step, clock.hours)
+
+
+def hours_of(run: Reads) -> float:
+    """Return the length of a step in hours; raise :class:`Unmeasured` where steps have no length."""
+    hours = clock_of(run).hours
+    if hours is None:
+        raise Unmeasured("steps have no length: set time.step_minutes")
+    return hours

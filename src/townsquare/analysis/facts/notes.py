@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import math
-
 import numpy as np
 import polars as pl
 
 from townsquare.analysis.contract import Reads
-from townsquare.analysis.facts.contract import NO_HOURS, Reading, change, few, missing, window_of
+from townsquare.analysis.facts.contract import Reading, at_least, change, hours_of
 from townsquare.analysis.facts.people import FEWEST_PEOPLE, moves_of
 from townsquare.analysis.notes import all_notes, note_effects
 from townsquare.analysis.posts import measured_roots
@@ -24,22 +22,21 @@ def _by_people(run: Reads) -> pl.DataFrame:
 def notes_are_right(run: Reads) -> Reading:
     """Measure the proportion of shown notes on injected posts of known veracity that are on false posts."""
     known = _by_people(run).drop_nulls("shown").filter(pl.col("veracity") != "unknown")
-    if known.height < FEWEST_NOTES:
-        return few(known.height, FEWEST_NOTES, "notes by people shown on injected posts of known veracity")
+    at_least(FEWEST_NOTES, known.height, "notes by people shown on injected posts of known veracity")
     return Reading(float((known["veracity"] == "false").mean()))  # type: ignore[arg-type]
 
 
 def few_notes_are_shown(run: Reads) -> Reading:
     """Measure the proportion of notes that were ever shown."""
     written = _by_people(run)
-    if written.height < FEWEST_NOTES:
-        return few(written.height, FEWEST_NOTES, "notes by people on posts after the warm-up")
+    at_least(FEWEST_NOTES, written.height, "notes by people on posts after the warm-up")
     return Reading(written["shown"].count() / written.height)
 
 
 def note_effect_after(run: Reads, without: Reads) -> Reading:
     """Measure the change of shares in the 48 hours after a note was first shown, against the run without moderation."""
-    return missing(NO_HOURS) if window_of(run).hours is None else _change(run, without, "shares_after")
+    hours_of(run)  # or there are no 48 hours
+    return _change(run, without, "shares_after")
 
 
 def note_effect_life(run: Reads, without: Reads) -> Reading:
@@ -62,5 +59,6 @@ def feed_changes_move_attitudes_little(run: Reads, without: Reads) -> Reading:
         if min(moves.height, base.height) >= FEWEST_PEOPLE and np.std(start) > 0:
             moved = np.mean(moves["end"].to_numpy() - moves["start"].to_numpy())
             values.append(float((moved - np.mean(end - start)) / np.std(start)))
-    value = max(values, key=abs, default=math.nan)
-    return Reading(value) if values else few(0, FEWEST_PEOPLE, "people with a stance at the start and the end")
+    if not values:
+        at_least(FEWEST_PEOPLE, 0, "people with a stance at the start and the end")
+    return Reading(max(values, key=abs))

@@ -11,7 +11,7 @@ import polars as pl
 
 from townsquare.analysis.beliefs import answers_to, person_beliefs
 from townsquare.analysis.contract import Reads, once_a_run
-from townsquare.analysis.facts.contract import Reading, few, missing, window_of
+from townsquare.analysis.facts.contract import Reading, Unmeasured, at_least, few, window_of
 from townsquare.analysis.follow_graph import FollowGraph, follow_graph
 from townsquare.analysis.groups import persons
 from townsquare.analysis.posts import roots
@@ -62,8 +62,7 @@ def supersharers(run: Reads) -> Reading:
     false = roots(run).filter(pl.col("veracity") == "false")["root"]
     shares = _posts(run).filter((pl.col("kind") == PostKind.SHARE) & pl.col("root").is_in(false.implode()))
     made = _per_person(run, shares.group_by(agent=pl.col("author")).agg(n=pl.len()))
-    if made.sum() < FEWEST:
-        return few(int(made.sum()), FEWEST, "shares of false posts")
+    at_least(FEWEST, made.sum(), "shares of false posts")
     return Reading(smallest_share(made), {"share of the top 0.1% of people": top_share(made, 0.001)})
 
 
@@ -79,8 +78,7 @@ def exposure_concentration(run: Reads) -> Reading:
     direct = (pl.col("slot") == Slot.FOLLOWED) & (pl.col("post") == pl.col("root"))
     counted = rows.group_by("agent").agg(n=pl.len(), direct=direct.sum()).pipe(collected)
     seen = _per_person(run, counted)
-    if seen.sum() < FEWEST:
-        return few(int(seen.sum()), FEWEST, "exposures to false posts")
+    at_least(FEWEST, seen.sum(), "exposures to false posts")
     also = {
         "share of these exposures that the top 1% of people have": top_share(seen, 0.01),
         "proportion of people without such an exposure": float((seen == 0).mean()),
@@ -98,8 +96,7 @@ def false_share_of_diet(run: Reads) -> Reading:
     counts = counts.join(roots(run).select("root", "injected", "veracity"), on="root")
     of = (pl.lit(value=True), pl.col("injected"), pl.col("veracity") == "false")
     everything, news, false = (int(counts.filter(rows)["exposures"].sum()) for rows in of)
-    if news < FEWEST:
-        return few(news, FEWEST, "exposures to injected posts")
+    at_least(FEWEST, news, "exposures to injected posts")
     return Reading(false / news, {"proportion of all exposures": false / everything})
 
 
@@ -108,7 +105,7 @@ def activity_concentration(run: Reads) -> Reading:
     made = _posts(run).filter(pl.col("kind").is_in([PostKind.ORIGINAL, PostKind.COMMENT, PostKind.SHARE]))
     acts = _per_person(run, made.group_by(agent=pl.col("author")).agg(n=pl.len()))
     if acts.sum() < FEWEST or acts.size < FEWEST_PEOPLE:
-        return few(int(acts.sum()), FEWEST, f"posts, comments and shares by {acts.size:,} people")
+        raise Unmeasured(few(int(acts.sum()), FEWEST, f"posts, comments and shares by {acts.size:,} people"))
     return Reading(
         top_share(acts, 0.1), {"proportion of people without a post, comment or share": float((acts == 0).mean())}
     )
@@ -117,8 +114,7 @@ def activity_concentration(run: Reads) -> Reading:
 def reciprocity(run: Reads) -> Reading:
     """Measure the proportion of follow links between people whose reverse exists."""
     graph = follow_graph(run).of_persons()
-    if graph.follower.size < FEWEST:
-        return few(graph.follower.size, FEWEST, "follow links between people")
+    at_least(FEWEST, graph.follower.size, "follow links between people")
     n = graph.agents.size
     there, back = graph.follower * n + graph.followed, graph.followed * n + graph.follower
     return Reading(float(np.isin(back, there).mean()))
@@ -177,18 +173,17 @@ def _over_propositions(run: Reads, statistic: Callable[[pl.DataFrame], float], *
     """
     window = window_of(run)
     if window.last < window.first:
-        return missing("the run has no step after its warm-up")
+        raise Unmeasured("the run has no step after its warm-up")
     moves = moves_of(run)
     most = max((group.height for _, group in moves.group_by("proposition")), default=0)
-    if most < FEWEST_PEOPLE:
-        return few(most, FEWEST_PEOPLE, "people with a stance at the start and the end")
+    at_least(FEWEST_PEOPLE, most, "people with a stance at the start and the end")
     of_answers, of_stances = (
         [value for _, group in frame.group_by("proposition", maintain_order=True)
          if math.isfinite(value := statistic(group))]
         for frame in (answers_to(run, moves) if asked else moves, moves)
     )  # fmt: skip
     if not of_answers:
-        return missing("too few people, or no differences between them")
+        return Reading(reason="too few people, or no differences between them")
     also = {"the same, of stances instead of answers": float(np.mean(of_stances))} if asked and of_stances else {}
     return Reading(float(np.mean(of_answers)), also)
 

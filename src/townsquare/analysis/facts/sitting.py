@@ -5,10 +5,12 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
-from townsquare.analysis.facts.contract import Reading, few, missing
+from townsquare.analysis.facts.contract import Reading, Unmeasured, at_least
 from townsquare.analysis.facts.people import FEWEST, top_share
 from townsquare.analysis.statistics import correlation
 from townsquare.core.array_types import Bool, Float
@@ -38,42 +40,18 @@ class Sitting:
     acted: Bool
 
 
-def readings_of_sittings(sittings: Sequence[Sitting]) -> dict[str, Reading]:
-    """Measure the facts of a sitting over several sittings of the same people."""
-    false, true = (np.concatenate([getattr(sitting, name) for sitting in sittings]) for name in ("false", "true"))
-    halves = [
-        correlation(sitting.false[:, ::2].mean(axis=1), sitting.false[:, 1::2].mean(axis=1)) for sitting in sittings
-    ]
-    shares = int(false.sum())
-    return {
-        "share_ratio_false_true": _ratio(false, true),
-        "share_concordance": _concordance(sittings),
-        "false_share_top10_survey": few(shares, FEWEST, "shares of false posts")
-        if shares < FEWEST
-        else Reading(
-            _mean(sittings, lambda sitting: top_share(sitting.false.sum(axis=1).astype(np.float64), 0.1)),
-            {
-                "proportion of people who share no false post": _mean(
-                    sittings, lambda sitting: float((sitting.false.sum(axis=1) == 0).mean())
-                )
-            },
-        ),
-        "sharing_is_a_trait": Reading(float(np.mean(halves)))
-        if all(map(math.isfinite, halves))
-        else missing("rates of sharing false posts do not differ between people"),
-        "silent_in_a_sitting": Reading(_mean(sittings, lambda sitting: float(1 - sitting.acted.mean()))),
-    }
+def _joined(sittings: Sequence[Sitting], column: str) -> npt.NDArray[Any]:
+    return np.concatenate([getattr(sitting, column) for sitting in sittings])
 
 
 def _mean(sittings: Sequence[Sitting], of: Callable[[Sitting], float]) -> float:
     return float(np.nanmean([of(sitting) for sitting in sittings]))
 
 
-def _ratio(false: Bool, true: Bool) -> Reading:
-    """Return the rate of sharing of false posts divided by that of true posts, and both."""
-    fewest = int(min(false.sum(), true.sum()))
-    if fewest < FEWEST:
-        return few(fewest, FEWEST, "shares of false or of true posts")
+def share_ratio_false_true(sittings: Sequence[Sitting]) -> Reading:
+    """Measure the rate of sharing of false posts divided by that of true posts, and both."""
+    false, true = (_joined(sittings, name) for name in ("false", "true"))
+    at_least(FEWEST, min(false.sum(), true.sum()), "shares of false or of true posts")
     also = {
         "shares of true posts per showing": float(true.mean()),
         "shares of false posts per showing": float(false.mean()),
@@ -81,12 +59,11 @@ def _ratio(false: Bool, true: Bool) -> Reading:
     return Reading(float(false.mean() / true.mean()), also)
 
 
-def _concordance(sittings: Sequence[Sitting]) -> Reading:
-    """Return the log odds of sharing true posts on one's side minus those of posts on the other side."""
+def share_concordance(sittings: Sequence[Sitting]) -> Reading:
+    """Measure the log odds of sharing true posts on one's side minus those of posts on the other side."""
 
     def gap(name: str) -> float:
-        shared = np.concatenate([getattr(sitting, name) for sitting in sittings])
-        side = np.concatenate([getattr(sitting, f"{name}_side") for sitting in sittings])
+        shared, side = _joined(sittings, name), _joined(sittings, f"{name}_side")
         rates = [shared[side == sign].mean() if (side == sign).any() else 0.0 for sign in (1.0, -1.0)]
         if not all(0 < rate < 1 for rate in rates):
             return math.nan
@@ -94,5 +71,26 @@ def _concordance(sittings: Sequence[Sitting]) -> Reading:
 
     value, of_false = gap("true"), gap("false")
     if not math.isfinite(value):
-        return missing("no true post with a stance on either side was shared")
+        raise Unmeasured("no true post with a stance on either side was shared")
     return Reading(value, {"the same for false posts": of_false} if math.isfinite(of_false) else {})
+
+
+def false_share_top10_survey(sittings: Sequence[Sitting]) -> Reading:
+    """Measure the proportion of shares of false posts by the tenth of the people who share most of them."""
+    at_least(FEWEST, _joined(sittings, "false").sum(), "shares of false posts")
+    nothing = _mean(sittings, lambda sitting: float((sitting.false.sum(axis=1) == 0).mean()))
+    top = _mean(sittings, lambda sitting: top_share(sitting.false.sum(axis=1).astype(np.float64), 0.1))
+    return Reading(top, {"proportion of people who share no false post": nothing})
+
+
+def sharing_is_a_trait(sittings: Sequence[Sitting]) -> Reading:
+    """Measure the correlation over people of rates of sharing in two halves of the false posts."""
+    halves = [correlation(*(sitting.false[:, at::2].mean(axis=1) for at in (0, 1))) for sitting in sittings]
+    if not all(map(math.isfinite, halves)):
+        raise Unmeasured("rates of sharing false posts do not differ between people")
+    return Reading(float(np.mean(halves)))
+
+
+def silent_in_a_sitting(sittings: Sequence[Sitting]) -> Reading:
+    """Measure the proportion of people who do nothing with a feed."""
+    return Reading(_mean(sittings, lambda sitting: float(1 - sitting.acted.mean())))

@@ -16,8 +16,8 @@ import polars as pl
 
 from townsquare.analysis import statistics
 from townsquare.analysis.contract import Reads, once_a_run
-from townsquare.analysis.diffusion import depths, share_trees, tops, tree_shapes
-from townsquare.analysis.facts.contract import FOLLOWED_HOURS, NO_HOURS, Reading, few, missing, window_of
+from townsquare.analysis.diffusion import depths, shape_frame, share_trees, tops
+from townsquare.analysis.facts.contract import FOLLOWED_HOURS, Reading, at_least, hours_of, window_of
 from townsquare.analysis.follow_graph import standing_follows
 from townsquare.analysis.posts import roots
 from townsquare.analysis.reach import exposure_counts
@@ -59,16 +59,7 @@ def _followed(run: Reads, *, comments: bool) -> pl.DataFrame:
     window = window_of(run)
     followed = window.steps(FOLLOWED_HOURS)
     posts, parent = share_trees(run, comments=comments)
-    shapes = tree_shapes(parent)
-    shape = pl.DataFrame(
-        {
-            "root": posts["post"].to_numpy()[shapes["root"].astype(np.int64)],
-            "size": shapes["size"].astype(np.int64),
-            "depth": shapes["depth"].astype(np.int64),
-            "virality": shapes["virality"],
-        },
-        schema_overrides={"root": pl.Int32},
-    )
+    shape = shape_frame(posts, parent).drop("breadth")
     came = (
         roots(run)
         .filter(pl.col("kind") != PostKind.COMMENT)
@@ -113,25 +104,23 @@ def _by_persons(run: Reads) -> pl.Expr:
 
 def unshared_posts(run: Reads) -> Reading:
     """Measure the proportion of posts by persons that nobody shared within 48 hours."""
-    if window_of(run).hours is None:
-        return missing(NO_HOURS)
+    hours_of(run)  # or there are no 48 hours
     own = followed_cascades(run).filter(_by_persons(run))
-    if own.height < FEWEST_POSTS:
-        return few(own.height, FEWEST_POSTS, "posts of people that can be followed for 48 hours")
+    at_least(FEWEST_POSTS, own.height, "posts of people that can be followed for 48 hours")
     return Reading(float((own["early"] == 1).mean()))  # type: ignore[arg-type]
 
 
-def _conversations(run: Reads) -> pl.DataFrame | Reading:
-    """Return large conversations; a reading without a value where there are too few."""
+def _conversations(run: Reads) -> pl.DataFrame:
+    """Return large conversations, if there are enough."""
     large = followed_conversations(run).filter(pl.col("size") >= LARGE)
-    return large if large.height >= FEWEST else few(large.height, FEWEST, _CONVERSATIONS)
+    at_least(FEWEST, large.height, _CONVERSATIONS)
+    return large
 
 
 def conversation_size_gini(run: Reads) -> Reading:
     """Measure the Gini coefficient of sizes of large conversations within 48 hours, of all sizes and of small ones."""
     sizes = followed_conversations(run).filter(pl.col("early") >= LARGE)["early"].to_numpy()
-    if sizes.size < FEWEST:
-        return few(sizes.size, FEWEST, _CONVERSATIONS)
+    at_least(FEWEST, sizes.size, _CONVERSATIONS)
     small = sizes[sizes < 4 * LARGE]
     also = (
         {f"the same, of conversations of {LARGE} to {4 * LARGE - 1} posts": statistics.gini(small)}
@@ -144,8 +133,6 @@ def conversation_size_gini(run: Reads) -> Reading:
 def structural_virality(run: Reads) -> Reading:
     """Measure structural virality of large conversations less that of published ones of equal size, median."""
     large = _conversations(run)
-    if isinstance(large, Reading):
-        return large
     size, virality = (large[name].rank().to_numpy() for name in ("size", "virality"))
     difference, median = _less_published(large, "structural_virality", "virality")
     return Reading(
@@ -157,8 +144,6 @@ def structural_virality(run: Reads) -> Reading:
 def conversation_depth(run: Reads) -> Reading:
     """Measure the depth of large conversations less that of published ones of equal size, median."""
     large = _conversations(run)
-    if isinstance(large, Reading):
-        return large
     difference, median = _less_published(large, "conversation_depth", "depth")
     return Reading(
         difference,
@@ -168,11 +153,7 @@ def conversation_depth(run: Reads) -> Reading:
 
 def conversation_half_life(run: Reads) -> Reading:
     """Measure the hours in which large conversations had half of their answers, less the published at equal size."""
-    hours, large = window_of(run).hours, _conversations(run)
-    if hours is None:
-        return missing(NO_HOURS)
-    if isinstance(large, Reading):
-        return large
+    hours, large = hours_of(run), _conversations(run)
     difference, median = _less_published(large, "conversation_half_life", "half", hours)
     return Reading(difference, {"median, nothing subtracted": median})
 
@@ -182,19 +163,16 @@ def impression_half_life(run: Reads) -> Reading:
 
     A post is seen from the step after its own: it comes at the end of its step, and is seen in the middle of a later.
     """
-    window = window_of(run)
-    if window.hours is None:
-        return missing(NO_HOURS)
+    hours = hours_of(run)
     own = followed_cascades(run).filter(_by_persons(run)).select("root", came="step")
     seen = exposure_counts(run).filter(pl.col("newly") > 0).join(own, on="root")
     seen = seen.with_columns(after=pl.col("step") - pl.col("came")).sort("root", "after")
-    seen = seen.filter(pl.col("after") <= window.steps(FOLLOWED_HOURS))
+    seen = seen.filter(pl.col("after") <= window_of(run).steps(FOLLOWED_HOURS))
     so_far, in_all = pl.col("newly").cum_sum().over("root"), pl.col("newly").sum().over("root")
     halves = seen.filter(so_far * 2 >= in_all).group_by("root").agg(pl.col("after").min())
     views = seen.group_by("root").agg(pl.col("newly").sum())
-    halves = halves.join(views, on="root").with_columns(minutes=(pl.col("after") - 0.5) * window.hours * 60)
-    if halves.height < FEWEST_POSTS:
-        return few(halves.height, FEWEST_POSTS, "posts of people with an exposure within 48 hours")
+    halves = halves.join(views, on="root").with_columns(minutes=(pl.col("after") - 0.5) * hours * 60)
+    at_least(FEWEST_POSTS, halves.height, "posts of people with an exposure within 48 hours")
     often = halves.filter(pl.col("newly") >= LARGE)["minutes"]
     also = {f"posts with at least {LARGE} views": _median(often)} if often.len() else {}
     return Reading(_median(halves["minutes"]), also)
@@ -203,8 +181,6 @@ def impression_half_life(run: Reads) -> Reading:
 def false_size_ratio(run: Reads) -> Reading:
     """Measure the median size of large false cascades divided by that of true ones, also at equal followers."""
     large = _known(run)
-    if isinstance(large, Reading):
-        return large
     false, true = (_median(large.filter(pl.col("veracity") == word)["size"]) for word in ("false", "true"))
     followers = standing_follows(run, run.last_step).group_by(author=pl.col("followed")).agg(followers=pl.len())
     matched = large.join(followers, on="author", how="left").with_columns(pl.col("followers").fill_null(0))
@@ -215,21 +191,17 @@ def false_size_ratio(run: Reads) -> Reading:
 def false_structure_at_equal_size(run: Reads) -> Reading:
     """Measure how much deeper large false cascades are than true ones of equal size, in links."""
     large = _known(run)
-    if isinstance(large, Reading):
-        return large
     depth, size = (large[name].to_numpy().astype(np.float64) for name in ("depth", "size"))
     return Reading(_coefficient_of_false(large, depth, size))
 
 
-def _known(run: Reads) -> pl.DataFrame | Reading:
-    """Return large cascades of injected posts of known veracity; a reading without a value where there are too few."""
+def _known(run: Reads) -> pl.DataFrame:
+    """Return large cascades of injected posts of known veracity, if there are enough of either."""
     large = followed_cascades(run).filter(
         pl.col("size") >= LARGE, pl.col("injected") & (pl.col("veracity") != "unknown")
     )
     for word in ("false", "true"):
-        n = large.filter(pl.col("veracity") == word).height
-        if n < FEWEST_OF_A_CLASS:
-            return few(n, FEWEST_OF_A_CLASS, f"{word} {_LARGE}")
+        at_least(FEWEST_OF_A_CLASS, large.filter(pl.col("veracity") == word).height, f"{word} {_LARGE}")
     return large
 
 
