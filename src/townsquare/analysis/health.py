@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
-from typing import NamedTuple
+from collections.abc import Iterator, Mapping
+from typing import Any, NamedTuple
 
 import polars as pl
 
@@ -21,6 +21,7 @@ from townsquare.analysis.clock import clock_of
 from townsquare.analysis.contract import Reads, int_sum, once_a_run, row_count, setting
 from townsquare.analysis.posts import accepted
 from townsquare.core import registry
+from townsquare.core.actions import ActionKind
 from townsquare.core.documents import bundled_labels
 from townsquare.core.enums import ActionStatus, Reason, TrailKind
 from townsquare.core.errors import UnknownName
@@ -155,20 +156,44 @@ def participation(run: Reads) -> pl.DataFrame:
     -------
     DataFrame
         One row per step from 1: ``step``, ``agents`` (persons at its end), ``online`` (persons with a feed),
-        ``acting`` (distinct persons with an accepted action other than ignoring), ``silent_share`` = 1 − acting
-        / online (0 to 1, NaN if nobody was online), ``exposures``, ``accepted`` (actions other than ignoring),
-        ``refused`` (actions), ``seconds`` (wall time).
+        ``acting`` (distinct persons among them with an accepted action other than ignoring), ``silent_share`` = 1 −
+        acting / online (0 to 1, NaN if nobody was online), ``exposures``, ``accepted`` (actions other than ignoring,
+        also notes and ratings of contributors who are offline), ``refused`` (actions), ``seconds`` (wall time).
     """
     who = pl.col("agent").n_unique().cast(pl.Int64).alias("acting")
-    acting = accepted(run).group_by("step").agg(who, row_count("accepted")).pipe(collected)
+    acting = _by_persons_online(run, accepted(run)).group_by("step").agg(who).pipe(collected)
+    many = accepted(run).group_by("step").agg(row_count("accepted")).pipe(collected)
     lurking = pl.when(pl.col("online") > 0).then(1.0 - pl.col("acting") / pl.col("online")).otherwise(float("nan"))
-    steps = run.table("steps").filter(pl.col("step") >= 1).join(acting, on="step", how="left")
+    steps = run.table("steps").filter(pl.col("step") >= 1)
+    steps = steps.join(acting, on="step", how="left").join(many, on="step", how="left")
     counts = ["exposures", "accepted", "refused", "seconds"]
     return (
         steps.with_columns(pl.col("acting", "accepted").fill_null(0))
         .select("step", "agents", "online", "acting", lurking.alias("silent_share"), *counts)
         .sort("step")
     )
+
+
+def _by_persons_online(run: Reads, actions: pl.LazyFrame) -> pl.LazyFrame:
+    """Return the actions of persons who were online: contributors write and rate notes outside feeds, offline too.
+
+    Who wrote or rated a note was online if there are exposures of that step. They are read only where a setting of the
+    run, of an event or of a strategy that was not chosen enrolls contributors.
+    """
+    if not _enrolls([setting(run, "moderation"), setting(run, "events")]):
+        return actions
+    of_notes = pl.col("kind").is_in([int(ActionKind.ADD_NOTE), int(ActionKind.RATE_NOTE)])
+    online = run.lazy("exposures").select("step", "agent")
+    in_feeds = actions.filter(of_notes).join(online, on=["step", "agent"], how="semi")
+    return pl.concat([actions.filter(~of_notes), in_feeds])
+
+
+def _enrolls(settings: Any) -> bool:
+    """Return whether settings, or lists of them, set `contributors` above 0, with or without the section's name."""
+    if isinstance(settings, Mapping):
+        own = [value for name, value in settings.items() if name.rpartition(".")[2] == "contributors"]
+        return any(isinstance(value, int | float) and value > 0 for value in own) or _enrolls(list(settings.values()))
+    return isinstance(settings, list | tuple) and any(map(_enrolls, settings))
 
 
 def diagnostics(run: Reads) -> pl.DataFrame:

@@ -93,6 +93,22 @@ def test_online_and_silent_is_not_offline() -> None:
     assert math.isnan(frame["silent_share"][1])
 
 
+@pytest.mark.parametrize(
+    "given",
+    [
+        settings(moderation={"strategy": "community", "contributors": 0.2}),
+        settings(events=[{"step": 1, "set": {"moderation.contributors": 0.2}}]),
+    ],
+)
+def test_notes_of_contributors_who_are_offline_make_nobody_online_act(given: dict[str, Any]) -> None:
+    steps = [{"step": 1, "agents": 9, "online": 4}]
+    shown = [{"step": 1, "agent": agent} for agent in (0, 0, 1, 2, 3)]
+    done = [(0, ActionKind.RATE_NOTE), (1, ActionKind.LIKE), (5, ActionKind.RATE_NOTE), (6, ActionKind.ADD_NOTE)]
+    actions = [{"step": 1, "agent": agent, "kind": kind} for agent, kind in done]
+    frame = participation(FrameRun({"steps": steps, "actions": actions, "exposures": shown}, given))
+    assert frame.select("acting", "accepted", "silent_share").rows() == [(2, 4, 0.5)]
+
+
 def test_refusals_say_why() -> None:
     refused = {"status": ActionStatus.REFUSED}
     actions = [
