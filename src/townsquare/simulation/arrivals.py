@@ -342,9 +342,10 @@ def _entering(given: Scenario, scenario: Scenario, config: Config) -> tuple[Arra
     if config.sources.publish:
         injection = injection.model_copy(update={"posts_per_step": 0})
     own = scenario.posts.first(len(given.posts))
+    has_author = (own.source >= 0) | (own.account >= 0)  # the others are of sources that are left out: in no queue
+    own = replace(own, step=np.where(has_author, own.step, config.steps + 1))
     post, step = injection_schedule(own, injection, config.seed, shocks_of(config, scenario))
-    has_author = (own.source[post] >= 0) | (own.account[post] >= 0)
-    post, step = post[has_author], step[has_author].astype(np.int64)
+    post, step = post[has_author[post]], step[has_author[post]].astype(np.int64)
     author = authors_of(post, scenario, config)
     key = bits_oracle(U64(text_key("injected")), post, np.zeros(post.size, np.uint64))
     if not config.sources.publish:

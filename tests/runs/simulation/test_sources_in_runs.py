@@ -154,3 +154,12 @@ def test_a_queue_with_audiences_and_no_rates() -> None:
 def test_rates_need_the_length_of_a_step() -> None:
     with raises_error(SettingError, where="sources.reliable.posts_per_day"):
         run(time__step_minutes=None)
+
+
+def test_a_queue_holds_no_posts_of_sources_that_are_left_out() -> None:
+    few = {name: 0 for name in SETS if name.endswith("posts_per_day")} | {"sources.low_credibility.count": 1}
+    posts = injected(ts.run("health-rumor@1", agents=50, steps=3, settings=SETS | few))
+    assert posts["step"].value_counts().sort("step")["count"].to_list() == [4] * 3
+    many: dict[str, Any] = {"events": [{"step": 2, "inject": {"posts": 20, "veracity": "false"}}]}
+    with raises_error(SettingError, got="20 posts", allowed="the 7 left"):
+        ts.run("health-rumor@1", agents=50, steps=3, settings=SETS | few | many)
