@@ -78,13 +78,14 @@ function Quote({ of }: { of: Cascade }): JSX.Element {
 
 // What a reader wants to know first, with the same numbers of the other arm beside it.
 function finding(both: Cascade[], label: (run: string) => string, claim: boolean): string {
+  const who = claim ? "the posts of this claim" : "this post";
   const sentences = both.map((of) => {
     const [reach, shares] = [of.seen.agent.length, of.shares.parent.filter((parent) => parent >= 0).length];
     const { first, last, people } = believed(of, of.last);
     const before = people ? `; the mean of their belief in the claim was ${plain(first)} when they first met it and ${plain(last)} when they last did (0: sure it is false, 1: sure it is true)` : "";
-    return `it reached ${count(reach)} of ${count(of.people)} people through ${plural(shares, "share")}${before}`;
+    return `${who} reached ${count(reach)} of ${count(of.people)} people through ${plural(shares, "share")}${before}`;
   });
-  if (sentences.length < 2) return `${sentences[0]!.replace("it reached", claim ? "The posts of this claim reached" : "This post reached")}.`;
+  if (sentences.length < 2) return `${sentences[0]![0]!.toUpperCase()}${sentences[0]!.slice(1)}.`;
   return both.map((of, nth) => `${label(of.run)[0]!.toUpperCase()}${label(of.run).slice(1)}: ${sentences[nth]}.`).join(" ");
 }
 

@@ -123,7 +123,7 @@ function Colored({ by, run, p, step, fresh, post, posts, network, codes, childre
       return { of, ready: true, legend: [...stances, [colors.ink, "a source"]], about: "stance, from −1 (against) to +1 (for)" };
     }
     const legend = marks.map((value): [string, string] => [stanceColor(-value, colors), percent((value + 1) / 2)]);
-    return { of, ready: seen.data !== null, legend: [...legend, [colors.soft, "saw none"]], about: "share of false posts among the true and false posts on this proposition that a person has seen" };
+    return { of, ready: seen.data !== null, legend: [...legend, [colors.soft, "saw none"]], about: "share of false posts in a person's views of true and false posts on this proposition; each view counts" };
   }, [by, network, reached.data, step, codes, shares, seen.data, colors]);
   const wrong = seen.wrong ?? reached.wrong;
   return (

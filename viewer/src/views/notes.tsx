@@ -118,7 +118,7 @@ export function Notes({ head, route, fresh }: ViewProperties): JSX.Element {
                         {STATUS[status]}: {count(at.data?.notes.status.filter((each) => each === status).length)}
                       </span>
                     ))}
-                    <span className="muted">solid line: shown above it; dashed: not helpful below it; thin line: path of the chosen note</span>
+                    <span className="muted">above the solid line, a note is shown if it meets the other conditions; below the dashed line, it is not helpful; thin line: path of the chosen note</span>
                   </p>
                 </Section>
                 <Section title={`Raters at ${now}`} csv={{ name: "raters", query }} note="Number of raters by their factor, on the axis of the notes. Color: mean stance of these raters on the proposition above.">
