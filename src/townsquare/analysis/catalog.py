@@ -7,7 +7,7 @@ others stand here; ``docs/analysis.md`` lists them all.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 
 import polars as pl
@@ -137,21 +137,17 @@ _SUMMED_BY = {
 
 def treatment_effects(run: Reads) -> pl.DataFrame:
     """Direct effects and spillover of every treatment."""
-    listed = list(setting(run, "treatments", default=()))
-    parts = [
-        treatment_effect(run, at).select(pl.lit(str(treatment["name"])).alias("treatment"), pl.all())
-        for at, treatment in enumerate(listed)
-    ]
-    return pl.concat(parts) if parts else pl.DataFrame()
+    return _of_each_treatment(run, partial(treatment_effect, run))
 
 
 def treatment_effects_by_group(run: Reads) -> pl.DataFrame:
     """Differences between treated and untreated persons of every treatment, within each answer to each trait."""
-    listed, groups = list(setting(run, "treatments", default=())), trait_groups(run)
-    parts = [
-        effects_by_group(run, at, groups).select(pl.lit(str(treatment["name"])).alias("treatment"), pl.all())
-        for at, treatment in enumerate(listed)
-    ]
+    return _of_each_treatment(run, partial(effects_by_group, run, groups=trait_groups(run)))
+
+
+def _of_each_treatment(run: Reads, effect: Callable[[int], pl.DataFrame]) -> pl.DataFrame:
+    names = [str(treatment["name"]) for treatment in setting(run, "treatments", default=())]
+    parts = [effect(at).insert_column(0, pl.lit(name).alias("treatment")) for at, name in enumerate(names)]
     return pl.concat(parts) if parts else pl.DataFrame()
 
 

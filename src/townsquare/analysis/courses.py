@@ -39,7 +39,10 @@ def courses(run: Reads) -> pl.DataFrame:
         saw one in a period (a day, or a fourteenth of the run if that is longer), under a rule that keeps it;
         ``stance.<proposition>``: mean stance after a step minus that at step 0.
     """
-    every, clock = pl.concat([_reach_and_labels(run), _notes(run), _claims(run), _stances(run)]), clock_of(run)
+    every, clock = (
+        pl.concat([pl.DataFrame(schema=COURSES), *_reach_and_labels(run), *_notes(run), *_claims(run), *_stances(run)]),
+        clock_of(run),
+    )
     if clock.hours is None:
         return every
     *_, unit = clock.ticks()
@@ -55,10 +58,10 @@ def judged_posts(run: Reads) -> pl.DataFrame:
     return (false if false.height else injected).select("root", pl.col("step").alias("born"), "veracity")
 
 
-def _reach_and_labels(run: Reads) -> pl.DataFrame:
+def _reach_and_labels(run: Reads) -> list[pl.DataFrame]:
     posts = judged_posts(run)
     if not posts.height or run.last_step < 1:
-        return pl.DataFrame(schema=COURSES)
+        return []
     shown = exposure_counts(run).join(posts, on="root").with_columns((pl.col("step") - pl.col("born")).alias("age"))
     lived = (run.last_step - posts["born"]).to_list()
     ages = pl.DataFrame({"age": range(max(lived) + 1)}, schema={"age": pl.Int32})
@@ -68,52 +71,49 @@ def _reach_and_labels(run: Reads) -> pl.DataFrame:
     share = pl.col("labeled").sum() / pl.col("exposures").sum()
     labeled = shown.group_by("step").agg(share.alias("value")).sort("step")
     which = "a false post" if posts["veracity"][0] == "false" else "a post"
-    return pl.concat([
+    return [
         _named(newly.select(pl.col("age").alias("at"), reached.alias("value")), "reach_by_age",
                f"Reach of {which} by age", "agents", _AGES),
         _named(labeled.rename({"step": "at"}), "share_labeled", f"Share of exposures to {which} with a label", "share",
                "step"),
-    ])  # fmt: skip
+    ]  # fmt: skip
 
 
-def _notes(run: Reads) -> pl.DataFrame:
+def _notes(run: Reads) -> list[pl.DataFrame]:
     course = note_course(run).fill_nan(None)
     titles = {
         "precision": "Share of shown notes that are on false posts",
         "recall": "Share of false posts with a shown note",
     }
-    parts = [
+    return [
         _named(course.drop_nulls(name).select(pl.col("step").alias("at"), pl.col(name).alias("value")),
                f"note_{name}", f"{title}, so far", "share", "step")
         for name, title in titles.items()
     ]  # fmt: skip
-    return pl.concat(parts)
 
 
 _PERIOD = "(a day, or a fourteenth of the run if that is longer)"
 
 
-def _claims(run: Reads) -> pl.DataFrame:
+def _claims(run: Reads) -> list[pl.DataFrame]:
     """Return who believes false and true claims. Seeds draw posts of their own, so that no single claim has a band."""
     every = claim_courses(run) if holds_claims(run) else pl.DataFrame()
     believe = ((pl.col("believe") * pl.col("people")).sum() / pl.col("people").sum()).alias("value")
-    parts = [
+    return [
         _named(every.filter(truth=truth).group_by(at="step").agg(believe).sort("at"), f"believe.{truth}",
                f"Mean belief in {truth} claims among people who saw one in the period {_PERIOD}", "probability", "step")
         for truth in (("false", "true") if every.height else ())
     ]  # fmt: skip
-    return pl.concat([pl.DataFrame(schema=COURSES), *parts])
 
 
-def _stances(run: Reads) -> pl.DataFrame:
+def _stances(run: Reads) -> list[pl.DataFrame]:
     by_name = statements(run)
-    parts = [
+    return [
         _named(part.select(pl.col("step").alias("at"), (pl.col("mean") - pl.col("mean").first()).alias("value")),
                f"stance.{name}", f"Change of mean stance since step 0: {by_name[str(name)]}", "change of stance",
                "step")
         for (name,), part in belief_course(run).group_by("name", maintain_order=True)
     ]  # fmt: skip
-    return pl.concat([pl.DataFrame(schema=COURSES), *parts])
 
 
 def _named(frame: pl.DataFrame, course: str, title: str, unit: str, over: str) -> pl.DataFrame:

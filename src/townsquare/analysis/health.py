@@ -17,6 +17,7 @@ from townsquare.analysis.beliefs import (
     names,
     starts_and_ends,
 )
+from townsquare.analysis.causes.contributions import unit_of
 from townsquare.analysis.clock import clock_of
 from townsquare.analysis.contract import Reads, int_sum, once_a_run, row_count, setting
 from townsquare.analysis.posts import accepted
@@ -24,7 +25,6 @@ from townsquare.core import registry
 from townsquare.core.actions import ActionKind
 from townsquare.core.documents import bundled_labels
 from townsquare.core.enums import ActionStatus, Reason, TrailKind
-from townsquare.core.errors import UnknownName
 from townsquare.core.files import bundled_folder
 from townsquare.core.frames import ORDERED, as_words, collected
 from townsquare.core.schema import TABLES
@@ -122,13 +122,8 @@ def _moves_in(run: Reads, first: int, last: int) -> pl.DataFrame:
 
 def _stance_trail(run: Reads) -> bool:
     """Return whether the run recorded why beliefs moved, in units of stance."""
-    if not setting(run, "record", "trail", default=True):
-        return False
-    try:
-        rule = registry.get("beliefs", str(setting(run, "beliefs", "rule", default="")))
-    except UnknownName:
-        return False
-    return bool(rule.unit == "stance")
+    is_known = str(setting(run, "beliefs", "rule", default="")) in registry.names("beliefs")
+    return is_known and unit_of(run) == "stance" and bool(setting(run, "record", "trail", default=True))
 
 
 def _overshoots(run: Reads, before: pl.LazyFrame, first: int, last: int) -> pl.LazyFrame:

@@ -48,26 +48,22 @@ def compare_means(
     a, b = np.asarray(first, np.float64), np.asarray(second, np.float64)
     value = float(a.mean() - b.mean()) if a.size and b.size else math.nan
     names = ["pooled", "Welch", "permutation"] + (["paired", "paired permutation"] if a.size == b.size else [])
-    blank = (math.nan, a.size, b.size, value, math.nan, math.nan, math.nan)
-    if min(a.size, b.size) < 2 or np.ptp(np.concatenate([a, b])) == 0:
-        return statistics.tidy([(name, *blank) for name in names], TESTS)
+    blank = statistics.TTest(math.nan, value, math.nan, math.nan, math.nan)
+    is_defined = min(a.size, b.size) >= 2 and np.ptp(np.concatenate([a, b])) > 0
     rows = []
     for name in names:
-        if "permutation" in name:
+        if not is_defined or (name == "paired" and not statistics.varies(a - b)):
+            tested = blank
+        elif "permutation" in name:
             p = _permuted(a, b, paired=name.startswith("paired"), seed=seed)
-            rows.append((name, value, a.size, b.size, value, math.nan, math.nan, p))
-            continue
-        if name != "paired":
+            tested = blank._replace(statistic=value, p=p)
+        elif name == "paired":
+            test = scipy.stats.ttest_rel(a, b)
+            low, high = map(float, test.confidence_interval(statistics.LEVEL))
+            tested = statistics.TTest(float(test.statistic), value, low, high, float(test.pvalue))
+        else:
             tested = statistics.t_test(a, b, pooled=name == "pooled")
-            rows.append((name, tested.statistic, a.size, b.size, *tested[1:]))
-            continue
-        if not statistics.varies(a - b):
-            rows.append((name, *blank))
-            continue
-        test = scipy.stats.ttest_rel(a, b)
-        ends = test.confidence_interval(statistics.LEVEL)
-        low, high = float(ends.low), float(ends.high)
-        rows.append((name, float(test.statistic), a.size, b.size, value, low, high, float(test.pvalue)))
+        rows.append((name, tested.statistic, a.size, b.size, *tested[1:]))
     return statistics.tidy(rows, TESTS)
 
 

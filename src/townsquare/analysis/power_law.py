@@ -32,27 +32,11 @@ MOST_VALUES = 20_000
 """Of more sizes than this, that many evenly spaced ones in order represent all: the search for ``x_min`` fits each."""
 
 
-def _power(x: Float, a: float, b: float) -> Float:
-    return np.asarray(a * x ** (-b))
-
-
-def _exponential(x: Float, a: float, b: float) -> Float:
-    return np.asarray(a * np.exp(-b * x))
-
-
-def _stretched(x: Float, a: float, b: float, c: float) -> Float:
-    return np.asarray(a * np.exp(-b * x**c))
-
-
-def _logarithm(x: Float, a: float, b: float) -> Float:
-    return np.asarray(a - b * np.log(x))
-
-
 _CURVES: tuple[tuple[str, str, Callable[..., Float], tuple[float, ...]], ...] = (
-    ("power law", "a · rank^−b", _power, (1.0, 0.6)),
-    ("exponential", "a · exp(−b · rank)", _exponential, (1.0, 0.05)),
-    ("stretched exponential", "a · exp(−b · rank^c)", _stretched, (1.5, 0.2, 0.7)),
-    ("logarithm", "a − b · ln rank", _logarithm, (1.0, 0.25)),
+    ("power law", "a · rank^−b", lambda x, a, b: a * x ** (-b), (1.0, 0.6)),
+    ("exponential", "a · exp(−b · rank)", lambda x, a, b: a * np.exp(-b * x), (1.0, 0.05)),
+    ("stretched exponential", "a · exp(−b · rank^c)", lambda x, a, b, c: a * np.exp(-b * x**c), (1.5, 0.2, 0.7)),
+    ("logarithm", "a − b · ln rank", lambda x, a, b: a - b * np.log(x), (1.0, 0.25)),
 )
 
 

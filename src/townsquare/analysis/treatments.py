@@ -209,11 +209,16 @@ def effects_of(given: Assignment, outcomes: pl.DataFrame, draws: int = DRAWS) ->
     draws : int
         Assignments drawn again; 0 for none, and then no p values.
     """
-    there = pl.DataFrame({"agent": given.agents}).join(outcomes, on="agent", how="left", maintain_order="left")
-    names = [name for name in outcomes.columns if name != "agent"]
-    values = {name: there[name].cast(pl.Float64).fill_null(float("nan")).to_numpy() for name in names}
-    rows = [{"outcome": name, **row} for name, y in values.items() for row in _effects(given, y, draws)]
+    values = _values(given, outcomes).items()
+    rows = [{"outcome": name, **row} for name, y in values for row in _effects(given, y, draws)]
     return pl.DataFrame(rows, schema=_SCHEMA)
+
+
+def _values(given: Assignment, outcomes: pl.DataFrame) -> dict[str, Float]:
+    """Return each outcome of the assigned persons, NaN where it is unknown."""
+    there = pl.DataFrame({"agent": given.agents}).join(outcomes, on="agent", how="left", maintain_order="left")
+    values = there.drop("agent").cast(pl.Float64).fill_null(float("nan"))
+    return {column.name: column.to_numpy() for column in values}
 
 
 def _effects(given: Assignment, y: Float, draws: int) -> list[dict[str, object]]:
@@ -274,11 +279,8 @@ def _drawn(given: Assignment, y: Float, known: npt.NDArray[np.bool_], draws: int
             out["difference"][k] = y[here].mean() - y[known & ~z].mean()
         if use.sum() >= 2 * LEAST:
             coefficients, *_ = np.linalg.lstsq(_design(z[use], shares(given.follows, z)[use]), y[use], rcond=None)
-            out["direct"][k], out["spillover"][k], out["total"][k] = (
-                coefficients[1],
-                coefficients[2],
-                coefficients[1] + coefficients[2],
-            )
+            _, direct, spillover = coefficients
+            out["direct"][k], out["spillover"][k], out["total"][k] = direct, spillover, direct + spillover
     return out
 
 
@@ -302,8 +304,7 @@ def exposure_cells(given: Assignment, outcomes: pl.DataFrame, outcome: str) -> p
         One row per cell that has persons: ``treated`` (bool), ``followed`` (``under half treated``, ``half or more``),
         ``persons``, ``mean``. Persons who could not have come into every cell are left out.
     """
-    there = pl.DataFrame({"agent": given.agents}).join(outcomes, on="agent", how="left", maintain_order="left")
-    y = there[outcome].cast(pl.Float64).fill_null(float("nan")).to_numpy()
+    y = _values(given, outcomes)[outcome]
     degree = np.asarray(given.follows.sum(axis=1), np.float64)
     least = np.ceil(degree / 2)
     many = given.exposure >= 0.5

@@ -136,9 +136,12 @@ def check_person(run: Reads, agent: int | None) -> None:
     """Raise ``SettingError`` unless ``agent`` is a person of the run, or None."""
     if agent is None:
         return
-    persons = run.table("agents").filter(pl.col("kind") == AgentKind.PERSON)["agent"]
-    if agent not in persons:
-        allowed = "none: the run has no persons" if not persons.len() else f"a person, such as {persons[0]}"
+    agents = run.table("agents")
+    people = agents.filter(pl.col("kind") == AgentKind.PERSON)["agent"]
+    if agent not in people and agent in agents["agent"]:
+        raise SettingError("agent", got=f"{agent}, a source", allowed="a person", do="sources have no beliefs")
+    if agent not in people:
+        allowed = f"a person: 0 to {people.to_numpy().max()}" if people.len() else "none: the run has no persons"
         raise SettingError("agent", got=str(agent), allowed=allowed)
 
 

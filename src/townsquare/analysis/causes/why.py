@@ -15,10 +15,11 @@ from typing import Any, NamedTuple
 import polars as pl
 
 from townsquare.analysis.beliefs import names, of_proposition, statements
+from townsquare.analysis.causes.attribution import check_person
 from townsquare.analysis.causes.contributions import agent_names, called, check_trail, unit_of
 from townsquare.analysis.contract import Reads, setting
 from townsquare.core.cards import bars, card
-from townsquare.core.enums import AgentKind, TrailKind, Verdict, word_of
+from townsquare.core.enums import TrailKind, Verdict, word_of
 from townsquare.core.errors import SettingError
 from townsquare.core.frames import collected
 from townsquare.core.words import count, printable
@@ -250,15 +251,8 @@ def why(run: Reads, agent: int, step: int | None = None, proposition: str | None
 
 
 def _check_agent(run: Reads, agent: int, step: int | None) -> None:
-    agents = run.table("agents").filter(pl.col("agent") == agent)
-    if agents.is_empty():
-        people = run.table("agents").filter(pl.col("kind") == AgentKind.PERSON)["agent"]
-        last = people.to_numpy().max(initial=0)
-        raise SettingError("agent", got=str(agent), allowed=f"a person: 0 to {last}")
-    row = agents.row(0, named=True)
-    if row["kind"] != AgentKind.PERSON:
-        raise SettingError("agent", got=f"{agent}, a source", allowed="a person", do="sources have no beliefs")
-    first = max(1, row["born"])
+    check_person(run, agent)
+    first = max(1, run.table("agents").filter(pl.col("agent") == agent)["born"].item())
     if step is not None and not first <= step <= run.last_step:
         allowed = f"{first} to {run.last_step}" if first <= run.last_step else "none: the run has no such step yet"
         raise SettingError(f"step of agent {agent}", got=str(step), allowed=allowed)
