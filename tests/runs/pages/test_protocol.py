@@ -25,7 +25,7 @@ from townsquare.core.text_table import Table
 from townsquare.debate.results import DebateResults
 from townsquare.experiments.protocol.checklist import words_found
 from townsquare.experiments.protocol.document import Answer, Author, Document, Element
-from townsquare.experiments.protocol.runs import _STAGES, SCHEDULE
+from townsquare.experiments.protocol.runs import DRAWS, SCHEDULE
 from townsquare.pages.protocol import protocol_page
 from townsquare.record.run import Run
 from townsquare.simulation.step import step
@@ -166,7 +166,7 @@ def _settings(table: Table) -> list[dict[str, str]]:
 
 
 def test_the_schedule_is_that_of_the_step() -> None:
-    names = [name for name, *_ in SCHEDULE]
+    names = list(SCHEDULE)
     tree = ast.parse(inspect.getsource(step))
     calls = [node for node in ast.walk(tree) if isinstance(node, ast.Call)]
     called = sorted(
@@ -174,7 +174,7 @@ def test_the_schedule_is_that_of_the_step() -> None:
         for call in calls
     )
     assert [name for *_, name in called if name in names] == names
-    assert set(_STAGES) == {stage.name for stage in Stage}
+    assert set(DRAWS) == {stage.name for stage in Stage}
 
 
 def test_words_in_prompts_are_counted(folder: Path, documents: Mapping[str, Document]) -> None:

@@ -11,6 +11,7 @@ from townsquare.analysis.outcomes import describe as described_outcome
 from townsquare.analysis.outcomes import outcome_table
 from townsquare.core import schema
 from townsquare.core.actions import WORDS
+from townsquare.core.documents import bundled_labels
 from townsquare.core.draws import Stage
 from townsquare.core.enums import AgentKind
 from townsquare.core.errors import TownsquareError
@@ -39,55 +40,9 @@ ENTITIES = (
     "posts", "post_stances", "notes", "note_ratings", "claims", "holdings", "agent_memories",
 )  # fmt: skip
 """Tables that hold the state of entities; the others record what happened."""
-SCHEDULE: tuple[tuple[str, str, str, str, str], ...] = (
-    ("arrive", "The posts that are due are published, and new agents join; newcomers get a first feed a step later.",
-     "scenario, sources", "", ""),
-    ("send", "Messages of events are sent for the first time.", "events", "", "events"),
-    ("online", "The persons who are online in this step are chosen and assigned to batches.",
-     "persons", "", ""),
-    ("build", "Each person online gets a feed: candidate posts are retrieved, ranked and cut to its length.",
-     "platform", "ranker", ""),
-    ("decide", "The policy chooses the actions of each person online, given its feed.", "persons", "policy", ""),
-    ("exposures", "Each examined row of a feed is recorded as an exposure, with the labels and counts shown.",
-     "persons", "", ""),
-    ("friction_of", "Prompts to reconsider, where settings or treatments add them, stop some actions.",
-     "platform", "", ""),
-    ("resolve", "Each action is accepted or refused; accepted actions add posts, notes, ratings and follows.",
-     "persons", "", ""),
-    ("scored", "New posts and comments get the stances that their authors declared or that a text scorer reads.",
-     "platform", "stance", ""),
-    ("contributed", "Contributors write notes, and then rate the notes in their queue.",
-     "contributors", "", "contributors"),
-    ("review", "Moderators give verdicts, show or withdraw notes, and take posts down.",
-     "moderators", "moderation", "moderated"),
-    ("make", "The arguments in new posts are extracted as claims; near-duplicates among all claims are marked.",
-     "persons", "extractor", "records"),
-    ("update", "Each person adopts, archives or restores argument records, given the claims it was shown.",
-     "persons", "", "records"),
-    ("advance", "The belief rule updates the beliefs of each person; the trail records every cause.",
-     "persons", "beliefs", ""),
-    ("remember", "Each person online remembers its interactions and updates the memories that it recalled.",
-     "persons", "", "memory"),
-    ("reflections_due", "Persons whose reflection is due sum up their memories.", "persons", "", "memory"),
-    ("finish", "Persons forget the oldest seen posts beyond `feed.seen_cap`, and the step ends.",
-     "platform", "", ""),
-)  # fmt: skip
-"""The stages of :func:`townsquare.simulation.step.step` in their order: name of the function, what happens, who acts,
-the family of members that decides, and the condition under which a run has the stage."""
-_STAGES: Mapping[str, str] = {
-    "POPULATION": "traits, activity, taste, initial stances and confidence, treatments, membership in a mix",
-    "GRAPH": "the initial follow graph, follows of sources",
-    "ARRIVE": "which posts enter, who joins",
-    "ORDER": "who is online, in which batch",
-    "FEED": "candidates from other accounts, order, how far a feed is examined, what is forgotten",
-    "POLICY": "which actions are taken, what is written",
-    "MODERATE": "which posts are found and when, quality and ratings of notes",
-    "EVIDENCE": "argument records with which agents start",
-    "BELIEF": "draws of belief rules that use any",
-    "MEMORY": "importance of memories",
-    "SCENARIO": "generated scenarios, order of posts",
-    "DEBATE": "debates only",
-}
+SCHEDULE: Mapping[str, Mapping[str, str]] = bundled_labels("stages_of_a_step")
+"""The stages of :func:`townsquare.simulation.step.step` in their order, by the name of the function."""
+DRAWS: Mapping[str, str] = bundled_labels("draws_of_stages")
 _EVIDENCE = ("extractor", "embedder", "strength")
 
 
@@ -299,9 +254,9 @@ class RunFacts(StudyFacts):
 
     def _schedule(self) -> Sequence[Block]:
         rows = [
-            (who, f"`{name}`", text, self._deciding(family))
-            for name, text, who, family, when in SCHEDULE
-            if not when or self.values[when]
+            (stage["who"], f"`{name}`", stage["what"], self._deciding(stage.get("decides", "")))
+            for name, stage in SCHEDULE.items()
+            if "when" not in stage or self.values[stage["when"]]
         ]
         heads = (str, "order", "who", "stage", "what it does", "decided by")
         return [table("Stages of a step", [(str(at), *row) for at, row in enumerate(rows, 1)], heads)]
@@ -341,7 +296,7 @@ class RunFacts(StudyFacts):
         return [table("Traits and their answers", rows, (str, "trait"), (number, "answers"))] if rows else []
 
     def _stages(self) -> Sequence[Block]:
-        rows = [(stage.name.lower(), _STAGES[stage.name]) for stage in Stage if stage is not Stage.DEBATE]
+        rows = [(stage.name.lower(), DRAWS[stage.name]) for stage in Stage if stage is not Stage.DEBATE]
         return [table("What is drawn", rows, (str, "stage", "draws"))]
 
     def _recorded(self) -> Sequence[Block]:
@@ -349,13 +304,11 @@ class RunFacts(StudyFacts):
         return [table("Recorded tables", rows, (str, "table"), (number, "rows"), (str, "meaning"))]
 
     def _outcomes(self) -> Sequence[Block]:
-        frame = outcome_table(self.run)
-        words = (str, "title=title", "unit", "direction", "definition")
-        shown = table("Outcomes of this run", frame, words[:2], (significant, "value"), (str, *words[2:]))
+        caption = "Outcomes of this run"
         if isinstance(self.recorded, Experiment):
             caption = f"Outcomes of the run {self.labels[0][0]}; the report compares arms"
-            shown = Table(caption, shown.head, shown.rows, shown.words, shown.note)
-        return [shown]
+        words = (str, "title=title", "unit", "direction", "definition")
+        return [table(caption, outcome_table(self.run), words[:2], (significant, "value"), (str, *words[2:]))]
 
     def _hashes(self) -> Sequence[Block]:
         rows = [
