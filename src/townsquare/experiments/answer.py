@@ -301,28 +301,24 @@ def _headline(rows: Sequence[Mapping[str, Any]]) -> list[str]:
 
 
 def _effect(row: Mapping[str, Any]) -> str:
-    label, noun = _capital(row["label"]), as_noun(row["title"], row["outcome"])
+    label, noun, verdict = _capital(row["label"]), as_noun(row["title"], row["outcome"]), row["verdict"]
     unit = "" if row["unit"] in _SCALES else f" {row['unit']}"
-    if row["verdict"] == "no interval" and row["difference"] == 0:
+    if verdict == "no interval" and row["difference"] == 0:
         return f"{label}: no difference in the {noun} with one seed, which gives no CI."
-    if row["verdict"] == "no interval":
-        size = amount(row, sign=True)[0]
-        size += "" if "%" in size else unit
-        return f"{label}: {size} in the {noun} with one seed, which gives no CI and may be chance."
-    if row["verdict"] == "no detectable effect":
-        size, low, high = amount(row, sign=True)
-        high += "" if "%" in high else unit
-        return f"{label}: no detectable effect on the {noun} ({size}, 95% CI {low} to {high})."
-    if row["verdict"] == _UNCORRECTED:
-        size, low, high = amount(row, sign=True)
-        high += "" if "%" in high else unit
+    is_unclear = verdict in ("no interval", "no detectable effect", _UNCORRECTED)
+    size, low, high = amount(row, sign=is_unclear)
+    interval, its_unit = f"95% CI {low} to {high}", "" if "%" in size else unit
+    if verdict == "no interval":
+        return f"{label}: {size}{its_unit} in the {noun} with one seed, which gives no CI and may be chance."
+    if verdict == "no detectable effect":
+        return f"{label}: no detectable effect on the {noun} ({size}, {interval}{its_unit})."
+    if verdict == _UNCORRECTED:
         chance = f"p = {significant(row['p_holm'], 2)} after Holm's correction for several arms"
-        return f"{label}: {size} in the {noun} (95% CI {low} to {high}), suggestive, not clear: {chance}."
-    size, low, high = amount(row)
+        return f"{label}: {size} in the {noun} ({interval}{its_unit}), suggestive, not clear: {chance}."
     verb = "raised" if row["difference"] > 0 else "cut"
     ends = f"from {significant(row['base'])} to {significant(row['mean'])}{unit}"
-    judged = f": {row['verdict']}" if row["verdict"] in ("better", "worse") else ""
-    return f"{label} {verb} the {noun} by {size} (95% CI {low} to {high}), {ends}{judged}."
+    judged = f": {verdict}" if verdict in ("better", "worse") else ""
+    return f"{label} {verb} the {noun} by {size} ({interval}), {ends}{judged}."
 
 
 def _capital(text: str) -> str:

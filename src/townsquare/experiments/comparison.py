@@ -137,11 +137,12 @@ def compare(
     store = targets.store or (shared_folder(out) if targets.on != HERE else None)
     finished = _finished_in(store, out, runs)
     runs = [finished.get(run.folder, run) for run in runs]
-    todo = _seed_by_seed(runs, seeds)
+    todo = [run for s in seeds for run in runs if run.seed == s and run.state == WAITING]  # all arms known early
     addresses = {} if targets.record is None else _addresses(targets.record, out, runs, wanted)
     _check_first([wanted[run.folder] for run in todo if states[run.folder] == NEW])
     jobs = [_Job(run, root / run.folder, wanted[run.folder].plain(), store, addresses.get(run.folder)) for run in todo]
-    earlier = _done_earlier([wanted[folder] for folder in finished])
+    steps = sum(wanted[folder].config.steps for folder in finished)
+    earlier = Progress(len(finished), len(finished), steps, steps)
     with locked_folder(out):
         experiment = Experiment(out, dict(vary), arms, tuple(seeds), tuple(runs), primary)
         experiment.save(targets.store)
@@ -181,16 +182,6 @@ def _finished_in(store: ObjectStore | None, out: Path, runs: Sequence[ArmRun]) -
             raise WrongVersion(where, got="a run of other settings or another version", do="choose another --out")
     wanted = [earlier[run.folder] for run in runs if run.folder in earlier]
     return {run.folder: run for run in wanted if run.state == FINISHED and store.holds(run.folder)}
-
-
-def _seed_by_seed(runs: Sequence[ArmRun], seeds: Sequence[int]) -> list[ArmRun]:
-    """Return the runs to execute, all arms of the first seed first, so that something is known of all arms early."""
-    return sorted((run for run in runs if run.state == WAITING), key=lambda run: seeds.index(run.seed))
-
-
-def _done_earlier(finished: Sequence[Settings]) -> Progress:
-    steps = sum(settings.config.steps for settings in finished)
-    return Progress(len(finished), len(finished), steps, steps)
 
 
 def _addresses(

@@ -159,10 +159,14 @@ def _numbers(file: Path, table: pl.DataFrame, name: str) -> Float:
     return numbers.fill_null(np.nan).to_numpy()
 
 
+def _rows_in(known: pl.Series, given: pl.Series) -> pl.Series:
+    """Return the row of each name among the known ones, null for others."""
+    rows = pl.DataFrame({"key": known}).with_row_index("at")
+    return pl.DataFrame({"key": given}).join(rows, on="key", how="left", maintain_order="left")["at"]
+
+
 def _places(file: Path, name: str, given: pl.Series, known: pl.Series) -> Int32:
-    at = pl.DataFrame({"key": given}).join(
-        pl.DataFrame({"key": known}).with_row_index("at"), on="key", how="left", maintain_order="left"
-    )["at"]
+    at = _rows_in(known, given)
     if at.null_count():
         row = at.is_null().arg_max() or 0
         raise DataError(f"{file}, row {row + 1}, column {name!r}", got=repr(given[row])[:60], allowed=f"a known {name}")
@@ -198,10 +202,7 @@ def _rows(
         timely &= time < column("previous_status_time", np.inf)[note]
     author = np.full(n, len(raters), np.int32)
     if recorded is not None and "author" in recorded.columns:
-        places = pl.DataFrame({"rater": recorded["author"]}).join(
-            pl.DataFrame({"rater": raters}).with_row_index("at"), on="rater", how="left", maintain_order="left"
-        )
-        author = places["at"].fill_null(len(raters)).to_numpy().astype(np.int32)
+        author = _rows_in(raters, recorded["author"]).fill_null(len(raters)).to_numpy().astype(np.int32)
     misleading = np.ones(n, np.bool_)
     if recorded is not None and "classification" in recorded.columns:
         misleading = (recorded["classification"].str.to_lowercase() != "not_misleading").fill_null(True).to_numpy()

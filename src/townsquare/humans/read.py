@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from townsquare.core.errors import DataError, SettingError
-from townsquare.core.files import is_file, is_folder, read_text
+from townsquare.core.files import is_file, is_folder
 from townsquare.core.registry import check_known
 from townsquare.core.tabular import TABLE_KINDS
 from townsquare.humans.adapters import crowds, mapped, plain
@@ -58,18 +58,25 @@ def read_humans(path: Path, *, form: str = "", mapping: str = "", skip_bad: bool
     return joined(known.name, mapped.read(path, known), skip_bad=skip_bad)
 
 
+def mapping_of(folder: Path) -> str:
+    """Return the bundled mapping that reads a folder, by the columns of its people; "" for none."""
+    people = folder / PEOPLE
+    if not is_file(people):
+        return ""
+    with people.open("rb") as file:
+        header = file.readline(65_536).decode("utf-8", "replace").lower()
+    columns = {name.strip() for name in header.split(",")}
+    return next((name for name, mark in FOLDERS.items() if mark in columns), "")
+
+
 def _form_of(path: Path) -> str:
     if is_file(path):
         if path.suffix.lower() not in TABLE_KINDS:
             allowed = "a folder, or a file that ends in " + ", ".join(TABLE_KINDS)
             raise DataError(str(path), got=path.suffix or "no ending", allowed=allowed)
         return "plain"
-    people = path / PEOPLE
-    header = read_text(people).split("\n", 1)[0].lower() if is_file(people) else ""
-    columns = [name.strip() for name in header.split(",")]
-    for name, mark in FOLDERS.items():
-        if mark in columns:
-            return name
+    if mapping := mapping_of(path):
+        return mapping
     if crowds.table_in(path) is not None:
         return "crowds"
     do = "name the columns in a mapping file, or give a file of the plain form"

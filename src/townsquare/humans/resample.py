@@ -63,19 +63,14 @@ def _drawn(table: Float, stream: int) -> Iterator[Float]:
         yield draw.multinomial(n, np.full(n, 1.0 / n), size=min(some, DRAWS - first)) @ table
 
 
-def mean(table: Float) -> Float:
-    """Return the mean of rows whose columns are number of rows and sum."""
+def ratio(table: Float) -> Float:
+    """Return the second column over the first: a mean of (rows, sum), a slope of (Σ x², Σ x y)."""
     return np.asarray(table[:, 1] / table[:, 0])
 
 
 def mean_difference(treated: Float, control: Float) -> Float:
-    """Return the difference of two means; columns as in :func:`mean`."""
-    return mean(treated) - mean(control)
-
-
-def slope(table: Float) -> Float:
-    """Return the slope through the origin; columns are Σ x², Σ x y."""
-    return np.asarray(table[:, 1] / table[:, 0])
+    """Return the difference of two means; columns as in :func:`ratio`."""
+    return ratio(treated) - ratio(control)
 
 
 def correlation(table: Float) -> Float:

@@ -16,7 +16,7 @@ from synthetic_people import CHOICE, population, row
 from townsquare.beliefs.grids import grid_of
 from townsquare.beliefs.profiles import read_profiles
 from townsquare.cli import main
-from townsquare.core.errors import DataError, TownsquareError, UnknownName
+from townsquare.core.errors import DataError, TownsquareError
 from townsquare.humans.checked import joined
 from townsquare.humans.fit.alignment import GROUPS, Thresholds, groups_of
 from townsquare.humans.fit.baselines import OF_CONTROLS
@@ -185,8 +185,6 @@ def test_folds_hold_out_whole_groups(kind: str) -> None:
 def test_folds_need_two_groups() -> None:
     with raises_error(DataError, do="give --folds group"):
         folds_by(["a", "a"], "topic", "made")
-    with raises_error(UnknownName, allowed="group, topic"):
-        fold_of(made(), "person")
 
 
 # --- groups and people ------------------------------------------------------------------------------------------

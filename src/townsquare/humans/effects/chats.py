@@ -26,7 +26,7 @@ from townsquare.humans.fit.evidence_choice import EvidenceChoice
 from townsquare.humans.fit.options import FitOptions
 from townsquare.humans.fit.predict import predict_cell
 from townsquare.humans.fit.prepared import Prepared, prepare
-from townsquare.humans.resample import codes, estimate, mean, out_of_fold, rmse, rmse_difference, sums
+from townsquare.humans.resample import codes, estimate, out_of_fold, ratio, rmse, rmse_difference, sums
 from townsquare.humans.trajectories import Trajectories
 
 ANCHORING = 0.46
@@ -101,7 +101,7 @@ def _arm(dataset: str, ready: Prepared, title: str, priors: dict[str, Float], pr
     toward = np.sign(net)
     moved = toward != 0
     pair = [sums(group[moved], np.ones(moved.sum()), (toward * (x - prior))[moved]) for x in (final, predicted)]
-    observed = estimate(mean, pair[0])
+    observed = estimate(ratio, pair[0])
     rule = registry.get("beliefs", "log_odds").params()
     defaults = {"x": rule.uptake, "y": rule.anchoring}
     paper = predict_cell(rows, grid_of("log_odds"), STANCE_MARGIN, **defaults)
@@ -110,7 +110,7 @@ def _arm(dataset: str, ready: Prepared, title: str, priors: dict[str, Float], pr
     gain = rmse_difference(group, predicted - final, errors["prior only"])
     return Arm(
         dataset=dataset, form=ready.people.name, measure=RMSE, unit="stance, minus the prediction of the prior",
-        arm=title, observed=observed.value, interval=observed[1:], predicted=float(mean(pair[1].sum(axis=0)[None])[0]),
+        arm=title, observed=observed.value, interval=observed[1:], predicted=float(ratio(pair[1].sum(axis=0)[None])[0]),
         error=rmse(predicted - final), goal="not worse than prior only beyond noise", met=not gain.low > 0,
         against="prior only", gain=gain,
         baselines={key: rmse(value) for key, value in errors.items()}, note=note,
@@ -121,7 +121,7 @@ def _controls(dataset: str, controls: Trajectories, margin: float) -> Arm:
     """Return conversations about something else: the prior of the other ones, against no change."""
     group = codes(controls.conversation)
     change = controls.final - controls.initial
-    observed = estimate(mean, sums(group, np.ones(change.size), np.abs(change)))
+    observed = estimate(ratio, sums(group, np.ones(change.size), np.abs(change)))
     own = _prior_of_others(controls.initial, controls.final, group, margin)
     predicted = _stance(controls.initial, own, margin)
     gain = rmse_difference(group, controls.final - predicted, change)

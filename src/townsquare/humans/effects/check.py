@@ -13,7 +13,7 @@ from townsquare.core.tabular import TABLE_KINDS, read_table
 from townsquare.humans.effects import crowds, known_samples, labels, repetition, retest
 from townsquare.humans.effects.chats import check_trajectories
 from townsquare.humans.effects.contract import Arm, Check, Form, Source
-from townsquare.humans.read import FOLDERS, PEOPLE, read_humans
+from townsquare.humans.read import PEOPLE, mapping_of, read_humans
 from townsquare.humans.trajectories import Trajectories
 
 FORMS: tuple[Form, ...] = (
@@ -62,7 +62,7 @@ def check_people(
         report(at)
         if not is_folder(path):
             raise DataError(str(path), got="no such folder", allowed="a folder of data")
-        if is_trajectories(path):
+        if mapping_of(path):
             chats.append((path.resolve().name, read_humans(path, skip_bad=True)))
         else:
             sources += _tables(path)
@@ -74,16 +74,6 @@ def check_people(
     arms += [arm for name, people in chats for arm in check_trajectories(name, people, fit)]
     report(len(paths))
     return arms
-
-
-def is_trajectories(folder: Path) -> bool:
-    """Return whether a folder holds trajectories in one of the bundled mappings."""
-    people = folder / PEOPLE
-    if not is_file(people):
-        return False
-    with people.open("rb") as file:
-        header = file.readline(65_536).decode("utf-8", "replace").lower()
-    return bool({name.strip() for name in header.split(",")} & set(FOLDERS.values()))
 
 
 def _tables(folder: Path) -> list[Source]:

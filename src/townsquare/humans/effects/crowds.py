@@ -20,7 +20,7 @@ from townsquare.core.cells import Column, names, numbers
 from townsquare.core.errors import DataError
 from townsquare.humans.effects.contract import NO_CONTROLS, RMSE, Arm, Form, Source, few, fixed
 from townsquare.humans.fit.scores import Interval, percentiles
-from townsquare.humans.resample import codes, estimate, out_of_fold, rmse, rmse_difference, slope, sums
+from townsquare.humans.resample import codes, estimate, out_of_fold, ratio, rmse, rmse_difference, sums
 
 CONTROL = "control"
 WIDEST = 4.0
@@ -127,7 +127,7 @@ def _control(source: Source, people: _People, control: Bool) -> Arm:
 def _closed(group: Int64, first: Float, last: Float, target: Float) -> Interval:
     """Return the share of the gap to a target that people close, with its interval over groups."""
     gap, move = target - first, last - first
-    return estimate(slope, sums(group, gap * gap, gap * move))
+    return estimate(ratio, sums(group, gap * gap, gap * move))
 
 
 def _social(source: Source, people: _People, arm: Bool, control: Bool, name: str, fit: bool) -> Arm:

@@ -17,7 +17,7 @@ from townsquare.beliefs.laboratory import after_rounds
 from townsquare.core.array_types import Bool, Float, Int64
 from townsquare.core.cells import Column, names, numbers
 from townsquare.humans.effects.contract import RMSE, Arm, Form, Source, few, fixed
-from townsquare.humans.resample import codes, estimate, out_of_fold, rmse, rmse_difference, slope, sums
+from townsquare.humans.resample import codes, estimate, out_of_fold, ratio, rmse, rmse_difference, sums
 
 SLIDER = "slider"
 """The channel whose first round comes before anything of the others is seen."""
@@ -95,7 +95,7 @@ def _first(source: Source, first: _Guesses, channel: str) -> Arm:
     """Return how far the first guess follows the person's own sample."""
     bayes = known_samples(first.hits, first.size, first.peers).start
     x, y = 100 * (bayes - 0.5), 100 * (first.guess - 0.5)
-    observed = estimate(slope, sums(first.group, x * x, x * y))
+    observed = estimate(ratio, sums(first.group, x * x, x * y))
     error, alone = rmse(x - y), channel.lower() == SLIDER
     return Arm(
         dataset=source.dataset, form=source.form, arm=f"{channel}, first guess", measure=RMSE,
@@ -128,8 +128,8 @@ def _later(source: Source, now: _Guesses, then: Float, channel: str, fit: bool) 
     if several:
         errors["averaging, weight fitted"] = move - _fitted_weight(now.group, gap, move) * gap
     pooled = _next(now, 1.0) - now.guess
-    closed = estimate(slope, sums(now.group, pooled * pooled, pooled * move))
-    ours = estimate(slope, sums(now.group, pooled * pooled, pooled * (predicted - now.guess)))
+    closed = estimate(ratio, sums(now.group, pooled * pooled, pooled * move))
+    ours = estimate(ratio, sums(now.group, pooled * pooled, pooled * (predicted - now.guess)))
     against = "averaging, weight fitted" if several else "no change"
     difference = rmse_difference(now.group, 100 * (then - predicted), 100 * errors[against])
     has_goal = channel.lower() == SLIDER and several

@@ -22,7 +22,7 @@ from townsquare.core.cells import Column, names, numbers, words
 from townsquare.core.errors import DataError
 from townsquare.humans.effects.contract import CONSTANT, NO_CONTROLS, YES, Arm, Form, Source, effect, few, fixed
 from townsquare.humans.fit.scores import Interval
-from townsquare.humans.resample import codes, estimate, mean_difference, sums
+from townsquare.humans.resample import codes, estimate, mean_difference, ratio, sums
 from townsquare.settings.config import LabelWeight
 
 POINTS = "percentage points of people who believe"
@@ -273,7 +273,7 @@ def _headlines(source: Source) -> Iterator[Shown]:
             at = (true == truth) & np.isfinite(before) & np.isfinite(after)
             if at.any():
                 table = np.stack([np.ones(at.sum()), after[at] - before[at]], axis=1)
-                observed = estimate(lambda t: t[:, 1] / t[:, 0], table)
+                observed = estimate(ratio, table)
                 title = f"{condition}, {'true' if truth else 'false'}"
                 kind, note = (
                     (LABEL, "") if by_person else (BY_MODEL, "the check is by a language model, which can be wrong")

@@ -22,9 +22,9 @@ from townsquare.humans.resample import (
     codes,
     correlation,
     estimate,
-    mean,
     mean_difference,
     pair_sums,
+    ratio,
     sums,
 )
 from townsquare.settings.config import Answers
@@ -98,21 +98,20 @@ def expected_r(measure: str, weeks: float, answers: Float) -> float:
     return max(0.0, 1.0 - (1.0 - ANSWERS.repeat) * ANSWERS.noise**2 / spread) if spread > 0.0 else math.nan
 
 
-def _retest(source: Source, arm: str, pair: tuple[Float, Float], expected: float, note: str = "") -> Arm | None:
-    """Return the correlation of two answers of the same people; None if too few gave both."""
+def _retest(source: Source, arm: str, pair: tuple[Float, Float], expected: float, note: str = "") -> Iterator[Arm]:
+    """Yield the correlation of two answers of the same people, unless too few gave both."""
     both = np.isfinite(pair[0]) & np.isfinite(pair[1])
     x, y = pair[0][both], pair[1][both]
-    if x.size < _FEWEST or x.std() == 0 or y.std() == 0:
-        return None
-    observed = estimate(correlation, pair_sums(np.arange(x.size), x - x.mean(), y - y.mean()))
-    fields = effect(observed, expected, unit="correlation (r) of two answers")
-    return Arm(dataset=source.dataset, form=source.form, arm=arm, note=note, **fields)
+    if x.size >= _FEWEST and x.std() > 0 and y.std() > 0:
+        observed = estimate(correlation, pair_sums(np.arange(x.size), x - x.mean(), y - y.mean()))
+        fields = effect(observed, expected, unit="correlation (r) of two answers")
+        yield Arm(dataset=source.dataset, form=source.form, arm=arm, note=note, **fields)
 
 
 def check_panel(sources: Sequence[Source], fit: bool) -> Iterator[Arm]:
     """Yield every pair of waves of every measure, and the mean error of r over them."""
     for source in sources:
-        sheet, pairs = source.sheet, []
+        sheet, pairs = source.sheet, list[Arm]()
         waves = _waves(sheet.table.columns)
         answers = {name: np.array(sheet[name], np.float64) for name in sheet.columns if name != "person"}
         for measure, of in waves.items():
@@ -122,8 +121,7 @@ def check_panel(sources: Sequence[Source], fit: bool) -> Iterator[Arm]:
                 whole = np.concatenate([answers[f"{measure}_w{wave}"] for wave in of])
                 expected = expected_r(measure, float(np.diff(days)[0]) / 7.0, whole[np.isfinite(whole)])
                 note = "" if measure in RELIABILITY else "a measure of unknown reliability: answer noise assumed"
-                if (arm := _retest(source, f"{measure}, waves {first} and {second}", pair, expected, note)) is not None:
-                    pairs.append(arm)
+                pairs += _retest(source, f"{measure}, waves {first} and {second}", pair, expected, note)
         yield from pairs
         errors = np.abs([arm.error for arm in pairs if math.isfinite(arm.error)])
         if errors.size:
@@ -158,9 +156,7 @@ def check_before_after(sources: Sequence[Source], fit: bool) -> Iterator[Arm]:
             expected = expected_r("", 0.0, whole[np.isfinite(whole)])
             who = ~treated if (~treated).any() else treated
             note = "" if (~treated).any() else f"{NO_CONTROLS}: people of the treated arm"
-            arm = _retest(source, f"{name}, before and after", (before[who], after[who]), expected, note)
-            if arm is not None:
-                yield arm
+            yield from _retest(source, f"{name}, before and after", (before[who], after[who]), expected, note)
 
 
 def _pushed(source: Source, person: Int64, side: Float, treated: np.ndarray, asked: Sequence[tuple[Float, ...]]) -> Arm:
@@ -181,7 +177,7 @@ def _pushed(source: Source, person: Int64, side: Float, treated: np.ndarray, ask
     if len(tables[0]) and len(tables[1]):
         observed = estimate(mean_difference, *tables)
     elif len(tables[0]):
-        observed, note = estimate(mean, tables[0]), f"{NO_CONTROLS}: change over time is part of the effect"
+        observed, note = estimate(ratio, tables[0]), f"{NO_CONTROLS}: change over time is part of the effect"
     return Arm(
         dataset=source.dataset, form=source.form, arm="sites of the other side, change toward own side", note=note,
         **effect(observed, 0.0, unit="share of the scale"),
@@ -202,15 +198,14 @@ def check_sitting(sources: Sequence[Source], fit: bool) -> Iterator[Arm]:
                 continue
             title = ", ".join(word for word in name if word) or "everybody"
             width = max(float(np.ptp(whole)), 1e-12)
-            moved = estimate(mean, sums(person[at], np.ones(at.sum()), (after - before)[at] / width))
+            moved = estimate(ratio, sums(person[at], np.ones(at.sum()), (after - before)[at] / width))
             note = f"{NO_CONTROLS}: change over time is part of the effect"
             yield Arm(
                 dataset=source.dataset, form=source.form, arm=f"{title}, change", note=note,
                 **effect(moved, 0.0, unit="share of the scale"),
             )  # fmt: skip
-            arm = _retest(source, f"{title}, before and after", (before[at], after[at]), expected_r("", 0.0, whole))
-            if arm is not None:
-                yield arm
+            pair = before[at], after[at]
+            yield from _retest(source, f"{title}, before and after", pair, expected_r("", 0.0, whole))
 
 
 PANEL = Form(

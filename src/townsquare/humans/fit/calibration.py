@@ -22,7 +22,7 @@ from townsquare.humans.fit.kinds import Mixture
 from townsquare.humans.fit.prepared import Prepared
 from townsquare.humans.fit.replayed import net_evidence
 from townsquare.humans.fit.scores import Interval
-from townsquare.humans.resample import estimate, mean, sums
+from townsquare.humans.resample import estimate, ratio, sums
 
 CEILING = "noise ceiling"
 _SMALLEST = 1e-3
@@ -89,7 +89,7 @@ def calibrate(
     arms = []
     for arm, at in (("for", evidence > 0), ("against", evidence < 0), ("mixed", evidence == 0)):
         if at.any():
-            observed = estimate(mean, sums(ready.group[at], np.ones(at.sum()), (final - initial)[at]))
+            observed = estimate(ratio, sums(ready.group[at], np.ones(at.sum()), (final - initial)[at]))
             moves = (float((prediction - initial)[at].mean()) for prediction in (rule, prior))
             arms.append(ArmEffect(arm, int(at.sum()), observed, *moves))
     x, y = rule - prior, final - prior
@@ -120,7 +120,7 @@ def _normal(prediction: Float, final: Float, fold: Int64) -> Mixture:
 
 
 def _mean(score: Float, group: Int64) -> Interval:
-    return estimate(mean, sums(group, np.ones(score.size), score))
+    return estimate(ratio, sums(group, np.ones(score.size), score))
 
 
 def proper_scores(final: Float, mixture: Mixture) -> tuple[Float, Float]:

@@ -9,7 +9,7 @@ import numpy as np
 
 from townsquare.core.array_types import Int64
 from townsquare.core.draws import chain, text_key
-from townsquare.core.errors import DataError, UnknownName
+from townsquare.core.errors import DataError
 from townsquare.humans.trajectories import Trajectories
 
 FOLDS = 5
@@ -39,8 +39,6 @@ def fold_of(people: Trajectories, kind: str, seed: int = SEED, folds: int = FOLD
     DataError
         One group only.
     """
-    if kind not in KINDS:
-        raise UnknownName("--folds", got=repr(kind), allowed=", ".join(KINDS))
     return folds_by(people.conversation if kind == "group" else people.topic, kind, people.name, seed, folds)
 
 

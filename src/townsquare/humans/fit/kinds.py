@@ -11,6 +11,7 @@ import math
 from typing import NamedTuple
 
 import numpy as np
+from scipy import special
 
 from townsquare.core.array_types import Float, Int64
 from townsquare.humans.fit.alignment import STABLE_WITHIN
@@ -125,5 +126,5 @@ def mixture_next(predicted: Float, square: Float, person: Int64, kinds: Kinds) -
     before = np.cumsum(own[order], axis=0) - own[order]
     power = _power(before - before[first], (at - first).astype(np.float64), kinds)
     weight = np.empty_like(own)
-    weight[order] = np.exp(power - power.max(axis=1, keepdims=True))
-    return out._replace(weight=weight / weight.sum(axis=1, keepdims=True))
+    weight[order] = special.softmax(power, axis=1)
+    return out._replace(weight=weight)

@@ -12,6 +12,7 @@ import math
 from typing import NamedTuple
 
 import numpy as np
+from scipy import special
 
 from townsquare.beliefs.grids import Grid
 from townsquare.core.array_types import Bool, Float, Int64
@@ -96,22 +97,14 @@ def fit_population(square: Float, person: Int64, grid: Grid) -> Population:
 
 def _normal(at: Float, mean: Float, spread: Float) -> Float:
     apart = at - mean
-    power = -0.5 * np.einsum("ci,ij,cj->c", apart, np.linalg.inv(spread), apart)
-    share = np.exp(power - power.max())
-    return np.asarray(share / share.sum())
+    return np.asarray(special.softmax(-0.5 * np.einsum("ci,ij,cj->c", apart, np.linalg.inv(spread), apart)))
 
 
 def _posterior(sums: Float, population: Population) -> Float:
     """Return (p, cells) posterior of each person, from sums of squared errors."""
     with np.errstate(divide="ignore"):
         power = np.log(population.share) - sums / (2.0 * population.error**2)
-    weight = np.exp(power - power.max(axis=1, keepdims=True))
-    return np.asarray(weight / weight.sum(axis=1, keepdims=True))
-
-
-def predict_new(predicted: Float, population: Population) -> Float:
-    """Return what is expected of a person of whom nothing is known: (k,) from predictions (k, cells)."""
-    return np.asarray(predicted @ population.share)
+    return np.asarray(special.softmax(power, axis=1))
 
 
 def predict_next(predicted: Float, square: Float, person: Int64, population: Population) -> tuple[Float, Bool]:
@@ -217,7 +210,7 @@ def fit_people(
         strangers = ~np.isin(person, person[out])
         train = strangers if strangers.sum() >= out.sum() else ~out
         population = fit_population(square[train], person[train], grid)
-        new[out] = predict_new(predicted[out], population)
+        new[out] = predicted[out] @ population.share  # of a person of whom nothing is known
         following[out], has_earlier[out] = predict_next(predicted[out], square[out], person[out], population)
         if n_kinds > 1:
             kinds, spreads = (

@@ -18,12 +18,17 @@ from townsquare.settings.problems import validated
 Count = Annotated[int, Field(ge=-(2**31), lt=2**31)]
 
 
-class UpdateStart(BaseModel):
-    """Beliefs before the first round, by topic and by author, and the hashes of seen posts."""
+class Beliefs(BaseModel):
+    """Beliefs of one agent, by topic and by author; empty where it was never touched."""
 
     pos: dict[str, float]
     conf: dict[str, float]
     trust: dict[str, float]
+
+
+class UpdateStart(Beliefs):
+    """Beliefs before the first round, and the hashes of seen posts."""
+
     exp: list[str] = Field(default_factory=list)
     exp_gen: tuple[str, Annotated[int, Field(ge=0, le=10**6)]] | None = None
 
@@ -73,21 +78,13 @@ class LoggedAction(BaseModel):
     post_id: str | None
 
 
-class AppliedBelief(BaseModel):
-    """Beliefs of one agent after a round; empty where it was never touched."""
-
-    pos: dict[str, float]
-    conf: dict[str, float]
-    trust: dict[str, float]
-
-
 class ApplyRound(BaseModel):
     """One round: the log, (likes, dislikes) by post, and every agent's belief after it."""
 
     round: int
     records: list[LoggedAction]
     likes: dict[str, tuple[Count, Count]]
-    out: dict[str, AppliedBelief]
+    out: dict[str, Beliefs]
 
 
 class ApplyCase(BaseModel):
