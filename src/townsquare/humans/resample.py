@@ -9,9 +9,10 @@ import numpy as np
 import numpy.typing as npt
 from scipy import optimize
 
+from townsquare.analysis.statistics import Estimate
 from townsquare.core.array_types import Bool, Float, Int64
 from townsquare.humans.fit.folds import folds_by
-from townsquare.humans.fit.scores import Interval, percentiles
+from townsquare.humans.fit.scores import percentiles
 
 DRAWS = 1_000
 SEED = 42
@@ -35,7 +36,7 @@ def sums(cluster: Int64, *columns: npt.ArrayLike) -> Float:
     return np.stack([np.bincount(at, np.asarray(column, np.float64)) for column in columns], axis=1)
 
 
-def estimate(statistic: Callable[..., Float], *tables: Float) -> Interval:
+def estimate(statistic: Callable[..., Float], *tables: Float) -> Estimate:
     """Return a statistic of sums, with its interval when the clusters of each table are drawn again.
 
     Parameters
@@ -48,10 +49,10 @@ def estimate(statistic: Callable[..., Float], *tables: Float) -> Interval:
     with np.errstate(divide="ignore", invalid="ignore"):
         value = float(statistic(*(table.sum(axis=0)[None] for table in tables))[0])
         if min(len(table) for table in tables) < 2:
-            return Interval(value, math.nan, math.nan)
+            return Estimate(value, math.nan, math.nan)
         drawn = statistic(*(np.concatenate(list(_drawn(table, at))) for at, table in enumerate(tables)))
     drawn = drawn[np.isfinite(drawn)]
-    return Interval(value, *percentiles(drawn)) if drawn.size else Interval(value, math.nan, math.nan)
+    return Estimate(value, *percentiles(drawn)) if drawn.size else Estimate(value, math.nan, math.nan)
 
 
 def _drawn(table: Float, stream: int) -> Iterator[Float]:
@@ -89,7 +90,7 @@ def rmse(errors: Float) -> float:
     return math.sqrt(float((errors**2).mean())) if errors.size else math.nan
 
 
-def rmse_difference(cluster: Int64, first: Float, second: Float) -> Interval:
+def rmse_difference(cluster: Int64, first: Float, second: Float) -> Estimate:
     """Return RMSE of the first errors minus that of the second, with its interval."""
     table = sums(cluster, np.ones(first.size), first**2, second**2)
     return estimate(lambda t: np.sqrt(t[:, 1] / t[:, 0]) - np.sqrt(t[:, 2] / t[:, 0]), table)

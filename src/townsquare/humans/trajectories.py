@@ -165,11 +165,6 @@ class Trajectories:
     def __len__(self) -> int:
         return len(self.participant)
 
-    @property
-    def change(self) -> Float:
-        """Return (n,) final less initial stance, [-2, 2]."""
-        return self.final - self.initial
-
     def take(self, rows: npt.ArrayLike) -> Trajectories:
         """Return some of the trajectories, in the order of ``rows`` (int, or bool of length n)."""
         at = np.asarray(rows)

@@ -111,11 +111,14 @@ def _fresh_case(rule: BeliefRule, n: int, n_propositions: int, rng: np.random.Ge
 
 
 def _check_pure(rule: BeliefRule, case: Case, rng: np.random.Generator) -> None:
-    (first, trail), (second, again) = run_step(rule, case), run_step(rule, case)
-    different = first_difference(leaves(first), leaves(second))
-    different = different or first_difference(sorted_rows(trail), sorted_rows(again))
-    if different:
+    if different := _difference(run_step(rule, case), run_step(rule, case)):
         raise broken(rule, f"the same call twice gives another {different}", "a pure function of its inputs and draws")
+
+
+def _difference(first: Result, second: Result) -> str:
+    """Return the first array in which two steps differ, whatever the order of their rows; "" if none does."""
+    (state, trail), (other, rows) = first, second
+    return first_difference(leaves(state), leaves(other)) or first_difference(sorted_rows(trail), sorted_rows(rows))
 
 
 def _check_agents(rule: BeliefRule, case: Case, rng: np.random.Generator) -> None:
@@ -134,15 +137,13 @@ def _check_agents(rule: BeliefRule, case: Case, rng: np.random.Generator) -> Non
 
 
 def _check_part(rule: BeliefRule, what: str, whole: Result, agents: Int64, part: Result) -> None:
-    (state, trail), (got, rows) = whole, part
+    state, trail = whole
     position = np.full(state.stance.shape[0], NONE)
     position[agents] = np.arange(agents.shape[0])
     in_part = position[trail.agent] != NONE
     wanted = Trail(*(column[in_part] for column in trail))
     wanted = wanted._replace(agent=position[wanted.agent].astype(np.int32))
-    different = first_difference(leaves(got), leaves(take_state(state, agents)))
-    different = different or first_difference(sorted_rows(rows), sorted_rows(wanted))
-    if different:
+    if different := _difference(part, (take_state(state, agents), wanted)):
         raise broken(rule, f"{what} changes {different}", "each agent's result from its own rows and draws alone")
 
 

@@ -209,7 +209,7 @@ def test_controls_are_the_noise_floor_and_not_fitted() -> None:
     ready = prepare(some, OPTIONS)
     assert len(ready.people) == 540
     assert ready.floor.n == 60
-    assert ready.floor.rmse == pytest.approx(float(np.sqrt((some.change[some.control] ** 2).mean())))
+    assert ready.floor.rmse == pytest.approx(float(np.sqrt(((some.final - some.initial)[some.control] ** 2).mean())))
     assert prepare(some, OPTIONS.model_copy(update={"by": "step"})).floor.rmse < ready.floor.rmse
 
 

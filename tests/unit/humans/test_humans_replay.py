@@ -24,7 +24,7 @@ from townsquare.beliefs.contract import (
     no_own,
     per_agent,
 )
-from townsquare.beliefs.equation import STANCE_MARGIN
+from townsquare.beliefs.equation import STANCE_MARGIN, stances_of, start_log_odds
 from townsquare.beliefs.evidence.hashing import EMBEDDER, Params
 from townsquare.beliefs.evidence.near import Vectors, cosines
 from townsquare.beliefs.grids import grid_of
@@ -34,7 +34,7 @@ from townsquare.core.enums import HoldingChange, Origin
 from townsquare.core.errors import DataError, SettingError, UnknownName
 from townsquare.humans.checked import joined
 from townsquare.humans.fit.evidence_choice import EvidenceChoice
-from townsquare.humans.fit.predict import predict, predict_cell, predict_grid, prior_only, stepped
+from townsquare.humans.fit.predict import predict, predict_cell, predict_grid, stepped
 from townsquare.humans.fit.replayed import Spans, by_step, mean_shown, net_evidence, whole
 from townsquare.humans.fit.stream import Stream, settled, stream_of
 from townsquare.humans.judging import judged
@@ -164,8 +164,7 @@ def test_prior_only_is_the_rule_without_uptake_and_all_cells_agree_with_one() ->
         grid = grid_of(name)
         many = predict(spans.rows, grid, STANCE_MARGIN, np.array([0.02, x]), np.array([y, 0.5]))
         assert np.allclose(many[:, 1, 0], predict_cell(spans.rows, grid, STANCE_MARGIN, x, y), rtol=0, atol=1e-15)
-    a = np.array([0.4, 1.0])
-    alone = prior_only(spans.rows, STANCE_MARGIN, a)
+    alone = np.stack([stances_of(start_log_odds(spans.initial, a, STANCE_MARGIN)) for a in (0.4, 1.0)], axis=1)
     assert np.allclose(alone[:, 0], predict_cell(spans.rows, grid_of("log_odds"), STANCE_MARGIN, 0.0, 0.4))
     inside = np.abs(spans.initial) < 0.999
     assert np.allclose(alone[inside, 1], spans.initial[inside])  # a = 1 keeps the start

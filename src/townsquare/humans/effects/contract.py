@@ -10,9 +10,9 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
+from townsquare.analysis.statistics import Estimate
 from townsquare.core.cells import Column, Sheet, words
 from townsquare.core.errors import DataError
-from townsquare.humans.fit.scores import Interval
 
 EFFECT, RMSE = "effect", "RMSE"
 """What ``error`` is: predicted less observed effect, or the root of the mean squared error over single answers."""
@@ -59,7 +59,7 @@ class Arm:
         Whether the goal is met; None without a goal or without what it needs.
     against : str
         The baseline of ``gain``; "" for none.
-    gain : Interval, optional
+    gain : Estimate, optional
         RMSE of the rule minus that of ``against``: below 0 the rule is better.
     baselines : mapping of str to float
         What other rules and plain models say: an effect or an RMSE, as ``measure`` says.
@@ -79,7 +79,7 @@ class Arm:
     goal: str = ""
     met: bool | None = None
     against: str = ""
-    gain: Interval | None = None
+    gain: Estimate | None = None
     baselines: Mapping[str, float] = field(default_factory=dict)
     note: str = ""
 
@@ -128,7 +128,7 @@ def few(values: Sequence[Any], sheet: Sheet, column: str) -> list[Any]:
     return different
 
 
-def effect(observed: Interval, predicted: float, within: float = math.nan, unit: str = "") -> dict[str, Any]:
+def effect(observed: Estimate, predicted: float, within: float = math.nan, unit: str = "") -> dict[str, Any]:
     """Return the fields of an arm that compares two effects; ``within`` is the goal, NaN for none."""
     error = predicted - observed.value
     goal, met = ("", None) if math.isnan(within) else (f"within ±{within:g}", abs(error) <= within)

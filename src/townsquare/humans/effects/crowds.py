@@ -13,13 +13,14 @@ from typing import NamedTuple
 
 import numpy as np
 
+from townsquare.analysis.statistics import Estimate
 from townsquare.beliefs.averaging import QUANTITIES
 from townsquare.beliefs.laboratory import after_rounds
 from townsquare.core.array_types import Bool, Float, Int64
 from townsquare.core.cells import Column, names, numbers
 from townsquare.core.errors import DataError
 from townsquare.humans.effects.contract import NO_CONTROLS, RMSE, Arm, Form, Source, few, fixed
-from townsquare.humans.fit.scores import Interval, percentiles
+from townsquare.humans.fit.scores import percentiles
 from townsquare.humans.resample import codes, estimate, out_of_fold, ratio, rmse, rmse_difference, sums
 
 CONTROL = "control"
@@ -124,7 +125,7 @@ def _control(source: Source, people: _People, control: Bool) -> Arm:
     )  # fmt: skip
 
 
-def _closed(group: Int64, first: Float, last: Float, target: Float) -> Interval:
+def _closed(group: Int64, first: Float, last: Float, target: Float) -> Estimate:
     """Return the share of the gap to a target that people close, with its interval over groups."""
     gap, move = target - first, last - first
     return estimate(ratio, sums(group, gap * gap, gap * move))
@@ -172,7 +173,7 @@ def _other_groups(group: Int64, first: Float, last: Float) -> Float:
     return out
 
 
-def _gain(people: _People, arm: Bool, control: Bool, predicted: Float, prior: Float) -> Interval:
+def _gain(people: _People, arm: Bool, control: Bool, predicted: Float, prior: Float) -> Estimate:
     """Return RMSE minus that of the control line, with control and treated groups drawn again."""
     first, last, group = people.first[arm], people.last[arm], people.group[arm]
     if not control.any():
@@ -180,7 +181,7 @@ def _gain(people: _People, arm: Bool, control: Bool, predicted: Float, prior: Fl
     value = rmse(last - predicted) - rmse(last - prior)
     treated, controls = np.unique(group), np.unique(people.group[control])
     if treated.size < 2 or controls.size < 2:
-        return Interval(value, math.nan, math.nan)
+        return Estimate(value, math.nan, math.nan)
     draw, drawn = np.random.default_rng(42), []
     for _ in range(_DRAWS):
         times = draw.multinomial(controls.size, np.full(controls.size, 1 / controls.size)).astype(np.float64)
@@ -192,7 +193,7 @@ def _gain(people: _People, arm: Bool, control: Bool, predicted: Float, prior: Fl
         w = own[np.searchsorted(treated, group)]
         errors = [np.average((last - predictions) ** 2, weights=w) for predictions in (ours, line)]
         drawn.append(math.sqrt(errors[0]) - math.sqrt(errors[1]))
-    return Interval(value, *percentiles(np.array(drawn)))
+    return Estimate(value, *percentiles(np.array(drawn)))
 
 
 FORM = Form("partisan_crowds", ABOUT, fixed(COLUMNS), check)

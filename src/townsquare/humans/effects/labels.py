@@ -15,13 +15,13 @@ from typing import NamedTuple
 
 import numpy as np
 
+from townsquare.analysis.statistics import Estimate
 from townsquare.beliefs.equation import contributions
 from townsquare.beliefs.laboratory import RULE, believed, share_of
 from townsquare.core.array_types import Bool, Float
 from townsquare.core.cells import Column, names, numbers, words
 from townsquare.core.errors import DataError
 from townsquare.humans.effects.contract import CONSTANT, NO_CONTROLS, YES, Arm, Form, Source, effect, few, fixed
-from townsquare.humans.fit.scores import Interval
 from townsquare.humans.resample import codes, estimate, mean_difference, ratio, sums
 from townsquare.settings.config import LabelWeight
 
@@ -64,7 +64,7 @@ class Shown(NamedTuple):
     kind: str
     verdict: Float
     before: Float
-    observed: Interval
+    observed: Estimate
     shift: float = 0.0
     note: str = ""
 
@@ -141,7 +141,7 @@ def _arm(arm: Shown, others: dict[float, float], fit: bool) -> Arm:
         notes.insert(
             0, "treatments without a verdict (goal: by a constant) are predicted by a constant from other studies"
         )
-    observed = Interval(*(100 * value for value in arm.observed))
+    observed = Estimate(*(100 * value for value in arm.observed))
     fields = effect(observed, 100 * predicted, GOAL if arm.kind != BY_MODEL else math.nan, POINTS)
     if arm.kind == PROMPT:
         fields["goal"] = f"{fields['goal']}{CONSTANT}"
@@ -196,7 +196,7 @@ def _rated(source: Source) -> Iterator[Shown]:
 def _shown(source: Source, rows: _Ratings, arm: tuple[str, str, bool], treated: Bool, control: Bool) -> Shown:
     study, intervention, truth = arm
     title = f"{study}, {intervention}, {'true' if truth else 'false'}"
-    observed, note, before = Interval(math.nan, math.nan, math.nan), NO_CONTROLS, np.array([math.nan])
+    observed, note, before = Estimate(math.nan, math.nan, math.nan), NO_CONTROLS, np.array([math.nan])
     if control.any():
         tables = [_by_person(rows, at) for at in (treated, control)]
         observed, note = estimate(mean_difference, *tables), ""
@@ -239,7 +239,7 @@ def _concordance(source: Source) -> Iterator[Arm]:
         yield Arm(
             dataset=source.dataset, form=source.form, arm=f"suits the own side, {'true' if truth else 'false'}",
             baselines={"no change": 0.0},
-            **effect(Interval(*(100 * value for value in observed)), 100 * predicted, unit=POINTS),
+            **effect(Estimate(*(100 * value for value in observed)), 100 * predicted, unit=POINTS),
         )  # fmt: skip
 
 

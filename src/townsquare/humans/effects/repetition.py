@@ -13,6 +13,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from townsquare.analysis.statistics import Estimate
 from townsquare.beliefs.equation import stances_of, start_log_odds
 from townsquare.beliefs.laboratory import RULE, familiarity
 from townsquare.core.array_types import Bool, Float, Int64
@@ -20,7 +21,6 @@ from townsquare.core.cells import Column, name_cell, names, numbers
 from townsquare.core.errors import DataError
 from townsquare.core.tabular import Record
 from townsquare.humans.effects.contract import NO_CONTROLS, YES, Arm, Form, Source, effect, few, fixed
-from townsquare.humans.fit.scores import Interval
 from townsquare.humans.resample import codes, estimate, mean_difference, out_of_fold, sums
 
 GOAL = 0.05
@@ -121,7 +121,7 @@ def _read(source: Source) -> _Ratings:
 
 def _arm(source: Source, days: float, again: _Ratings, new: _Ratings, fitted: tuple[Float, str]) -> Arm:
     """Return one delay; ``fitted`` is the size of a full reading for each new statement, and a note."""
-    observed, predicted, note = Interval(math.nan, math.nan, math.nan), math.nan, f"{NO_CONTROLS}: no new statements"
+    observed, predicted, note = Estimate(math.nan, math.nan, math.nan), math.nan, f"{NO_CONTROLS}: no new statements"
     if new.stance.size:
         whole = np.concatenate([again.person, new.person])
         columns = []

@@ -14,10 +14,10 @@ from itertools import combinations
 
 import numpy as np
 
+from townsquare.analysis.statistics import Estimate
 from townsquare.core.array_types import Float, Int64
 from townsquare.core.cells import Column, names, numbers, words
 from townsquare.humans.effects.contract import NO_CONTROLS, YES, Arm, Form, Source, effect, few
-from townsquare.humans.fit.scores import Interval
 from townsquare.humans.resample import (
     codes,
     correlation,
@@ -173,7 +173,7 @@ def _pushed(source: Source, person: Int64, side: Float, treated: np.ndarray, ask
     rows = np.concatenate(who) if who else np.empty(0, np.int64)
     move = np.concatenate(moves) if moves else np.empty(0)
     tables = [sums(person[rows[at]], np.ones(at.sum()), move[at]) for at in (treated[rows], ~treated[rows])]
-    note, observed = "", Interval(math.nan, math.nan, math.nan)
+    note, observed = "", Estimate(math.nan, math.nan, math.nan)
     if len(tables[0]) and len(tables[1]):
         observed = estimate(mean_difference, *tables)
     elif len(tables[0]):

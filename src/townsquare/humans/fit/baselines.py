@@ -16,7 +16,6 @@ from scipy import optimize
 from townsquare.beliefs.equation import stances_of, start_log_odds
 from townsquare.beliefs.grids import ANCHORING
 from townsquare.core.array_types import Bool, Float
-from townsquare.humans.fit.predict import prior_only
 from townsquare.humans.fit.replayed import Spans, mean_shown, net_evidence
 
 BASELINES = ("no_change", "prior_only", "linear", "mean_received", "regression")
@@ -73,7 +72,7 @@ def apply_baselines(spans: Spans, fitted: Baselines, margin: float) -> dict[str,
     constant, by_start, by_evidence = fitted.regression
     return {
         "no_change": spans.initial.copy(),
-        "prior_only": prior_only(spans.rows, margin, np.array([fitted.anchoring]))[:, 0],
+        "prior_only": stances_of(start_log_odds(spans.initial, fitted.anchoring, margin)),
         "linear": spans.initial + fitted.beta * evidence,
         "mean_received": np.where(np.isnan(mean), spans.initial, mean),
         "regression": np.clip(constant + by_start * spans.initial + by_evidence * evidence, -1.0, 1.0),

@@ -8,12 +8,12 @@ from typing import NamedTuple
 
 import numpy as np
 
+from townsquare.analysis.statistics import Estimate, mean
 from townsquare.core.array_types import Bool, Float
 from townsquare.humans.fit.alignment import WEAK, Thresholds, groups_of
 from townsquare.humans.fit.baselines import BASELINES
 from townsquare.humans.fit.fit import RULE, HeldOut, Setup, choose, fit_rows, predict_all
 from townsquare.humans.fit.replayed import Spans
-from townsquare.humans.fit.scores import Interval, t_interval
 
 ALL = "all"
 FEWEST = 5
@@ -43,9 +43,9 @@ class Robustness(NamedTuple):
     """One row of Table A7: RMSE of the groups' profiles over folds, minus prior-only, minus one profile for all."""
 
     split: str
-    rmse: Interval
-    less_prior: Interval
-    less_global: Interval
+    rmse: Estimate
+    less_prior: Estimate
+    less_global: Estimate
     folds_better: tuple[int, int]
     folds: int
 
@@ -106,5 +106,5 @@ def robustness(split: str, final: Float, held_out: HeldOut, predictions: Float) 
     by_fold = np.array([np.sqrt((errors[held_out.fold == number] ** 2).mean(axis=0)) for number in folds])
     less_prior, less_global = by_fold[:, 0] - by_fold[:, 1], by_fold[:, 0] - by_fold[:, 2]
     better = (int((less_prior < 0).sum()), int((less_global < 0).sum()))
-    rmse, over_prior, over_all = (t_interval(values) for values in (by_fold[:, 0], less_prior, less_global))
+    rmse, over_prior, over_all = (mean(values) for values in (by_fold[:, 0], less_prior, less_global))
     return Robustness(split, rmse, over_prior, over_all, better, len(held_out.chosen))

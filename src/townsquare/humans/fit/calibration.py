@@ -14,6 +14,7 @@ from typing import NamedTuple
 import numpy as np
 from scipy import special
 
+from townsquare.analysis.statistics import Estimate
 from townsquare.beliefs.equation import stances_of, start_log_odds
 from townsquare.core.array_types import Float, Int64
 from townsquare.humans.fit.baselines import OF_CONTROLS
@@ -21,7 +22,6 @@ from townsquare.humans.fit.fit import RULE
 from townsquare.humans.fit.kinds import Mixture
 from townsquare.humans.fit.prepared import Prepared
 from townsquare.humans.fit.replayed import net_evidence
-from townsquare.humans.fit.scores import Interval
 from townsquare.humans.resample import estimate, ratio, sums
 
 CEILING = "noise ceiling"
@@ -34,7 +34,7 @@ class ArmEffect(NamedTuple):
 
     arm: str
     n: int
-    observed: Interval
+    observed: Estimate
     rule: float
     prior: float
 
@@ -46,9 +46,9 @@ class ProperScore(NamedTuple):
     """
 
     method: str
-    log_score: Interval
-    gain: Interval
-    crps: Interval
+    log_score: Estimate
+    gain: Estimate
+    crps: Estimate
 
 
 class Calibration(NamedTuple):
@@ -59,7 +59,7 @@ class Calibration(NamedTuple):
 
     prior: str
     arms: tuple[ArmEffect, ...]
-    slope: Interval
+    slope: Estimate
     scores: tuple[ProperScore, ...]
 
 
@@ -105,7 +105,7 @@ def calibrate(
     if math.isfinite(ready.floor.spread):
         spread = max(ready.floor.spread, _SMALLEST)
         log_score = -0.5 - math.log(spread * math.sqrt(2 * math.pi))
-        known = (Interval(value, math.nan, math.nan) for value in (log_score, math.nan, spread / math.sqrt(math.pi)))
+        known = (Estimate(value, math.nan, math.nan) for value in (log_score, math.nan, spread / math.sqrt(math.pi)))
         scores.append(ProperScore(CEILING, *known))
     return Calibration(name, tuple(arms), slope, tuple(scores))
 
@@ -119,7 +119,7 @@ def _normal(prediction: Float, final: Float, fold: Int64) -> Mixture:
     return Mixture(np.ones((final.size, 1)), prediction[:, None], spread[:, None])
 
 
-def _mean(score: Float, group: Int64) -> Interval:
+def _mean(score: Float, group: Int64) -> Estimate:
     return estimate(ratio, sums(group, np.ones(score.size), score))
 
 

@@ -48,19 +48,14 @@ class HeldOut(NamedTuple):
     predicted: dict[str, Float]
 
 
-def best_cell(square: Float, rows: Bool) -> int:
-    """Return the cell with the least mean squared error over some rows of (k, cells); the first of equals."""
-    return int(np.argmin(np.asarray(rows, np.float64) @ square))
-
-
 def square_errors(spans: Spans, setup: Setup) -> Float:
     """Return (k, cells) squared error of every stretch in every cell."""
     return np.asarray((predict_grid(spans.rows, setup.grid, setup.margin) - spans.final[:, None]) ** 2)
 
 
 def choose(spans: Spans, setup: Setup, square: Float, rows: Bool) -> tuple[float, float]:
-    """Return x and y with the least error over some stretches."""
-    start = setup.grid.cell(best_cell(square, rows))
+    """Return x and y with the least mean squared error over some stretches; the first of equal cells."""
+    start = setup.grid.cell(int(np.argmin(np.asarray(rows, np.float64) @ square)))
     return refine(spans, setup, rows, start) if setup.continuous else start
 
 

@@ -11,7 +11,6 @@ import numpy as np
 
 from townsquare.beliefs.arrays import settings
 from townsquare.beliefs.contract import AgentParams, BeliefRule, Replay, Replayed, per_agent
-from townsquare.beliefs.equation import stances_of, start_log_odds
 from townsquare.beliefs.grids import Grid
 from townsquare.core import registry
 from townsquare.core.array_types import Float
@@ -83,9 +82,3 @@ def predict_cell(rows: Replayed, grid: Grid, margin: float, x: float, y: float) 
 def predict_grid(rows: Replayed, grid: Grid, margin: float) -> Float:
     """Return final stances in every cell of the grid: (n, X * Y) float64, cells along y first."""
     return predict(rows, grid, margin, np.array(grid.x), np.array(grid.y)).reshape(rows.initial.size, -1)
-
-
-def prior_only(rows: Replayed, margin: float, anchoring: Float) -> Float:
-    """Return final stances of ``log_odds`` with u = 0, for every a (A,): (n, A) float64 in [-1, 1]."""
-    starts = np.broadcast_to(rows.initial[:, None], (rows.initial.size, anchoring.size))
-    return stances_of(start_log_odds(starts, anchoring, margin))

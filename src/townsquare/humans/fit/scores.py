@@ -8,19 +8,10 @@ from typing import NamedTuple
 
 import numpy as np
 
+from townsquare.analysis.statistics import LEVEL, Estimate, mean
 from townsquare.core.array_types import Float, Int64
-from townsquare.experiments.paired import t_interval as mean_with_interval
 
 RESAMPLES = 2_000
-LEVEL = 0.95
-
-
-class Interval(NamedTuple):
-    """A mean or an estimate with its 95% interval; NaN if none exists."""
-
-    value: float
-    low: float
-    high: float
 
 
 class Score(NamedTuple):
@@ -32,25 +23,25 @@ class Score(NamedTuple):
         Over all rows, each predicted by a model that did not see its fold.
     sign : float
         Share of final stances other than 0 whose sign is that of the prediction; a prediction of 0 counts half.
-    folds : Interval
+    folds : Estimate
         Mean RMSE of the folds, with a t interval over them (as in the paper's Table A7).
-    people : Interval
+    people : Estimate
         RMSE over all rows, with a percentile interval of a bootstrap over conversations.
     """
 
     rmse: float
     mae: float
     sign: float
-    folds: Interval
-    people: Interval
+    folds: Estimate
+    people: Estimate
 
 
 class Paired(NamedTuple):
     """RMSE of one method less that of another on the same rows; below 0 the first is better."""
 
     value: float
-    folds: Interval
-    people: Interval
+    folds: Estimate
+    people: Estimate
 
 
 class Scored(NamedTuple):
@@ -89,15 +80,15 @@ def score_all(
     for at, name in enumerate(names):
         rmse = math.sqrt(float(square[:, at].mean()))
         mae, sign = float(np.abs(predicted[name] - final).mean()), sign_accuracy(final, predicted[name])
-        over = Interval(rmse, *percentiles(drawn[:, at]))
-        scores[name] = Score(rmse, mae, sign, t_interval(by_fold[:, at]), over)
+        over = Estimate(rmse, *percentiles(drawn[:, at]))
+        scores[name] = Score(rmse, mae, sign, mean(by_fold[:, at]), over)
     own = names.index(method)
     paired = {}
     for at, name in enumerate(names):
         if at != own:
             difference = scores[method].rmse - scores[name].rmse
-            over = Interval(difference, *percentiles(drawn[:, own] - drawn[:, at]))
-            paired[name] = Paired(difference, t_interval(by_fold[:, own] - by_fold[:, at]), over)
+            over = Estimate(difference, *percentiles(drawn[:, own] - drawn[:, at]))
+            paired[name] = Paired(difference, mean(by_fold[:, own] - by_fold[:, at]), over)
     return Scored(scores, paired, final.size, np.unique(group).size)
 
 
@@ -124,16 +115,6 @@ def percentiles(drawn: Float) -> tuple[float, float]:
     """Return the 95% percentile interval of what a bootstrap drew."""
     low, high = np.percentile(drawn, [100 * (1 - LEVEL) / 2, 100 * (1 + LEVEL) / 2])
     return float(low), float(high)
-
-
-def t_interval(values: Float) -> Interval:
-    """Return mean with Student's t interval; NaN for the interval of a single value.
-
-    >>> interval = t_interval(np.array([0.36, 0.37, 0.35, 0.38, 0.36]))
-    >>> [round(number, 3) for number in interval]
-    [0.364, 0.35, 0.378]
-    """
-    return Interval(*mean_with_interval(values)[:3])
 
 
 def sign_accuracy(final: Float, predicted: Float) -> float:

@@ -12,13 +12,14 @@ from typing import NamedTuple
 
 import numpy as np
 
+from townsquare.analysis.statistics import Estimate
 from townsquare.beliefs.grids import Grid
 from townsquare.core import registry
 from townsquare.core.array_types import Float, Int64
 from townsquare.humans.fit.fit import Setup, square_errors
 from townsquare.humans.fit.predict import predict_cell
 from townsquare.humans.fit.replayed import Spans
-from townsquare.humans.fit.scores import Interval, resampled, sums_by
+from townsquare.humans.fit.scores import resampled, sums_by
 
 WIDE = 0.7
 """Share of a grid above which an interval says nothing."""
@@ -29,8 +30,8 @@ _Z = 1.959963984540054
 class Certainty(NamedTuple):
     """Intervals of the two numbers, their correlation over resamples, and warnings."""
 
-    x: Interval
-    y: Interval
+    x: Estimate
+    y: Estimate
     correlation: float
     warnings: tuple[str, ...]
 
@@ -65,7 +66,7 @@ def beyond_grid(spans: Spans, setup: Setup, point: tuple[float, float], group: I
         nothing = math.nan
         names = f"{grid.x_short} and {grid.y_short}"
         words = f"{names} are not separately identified: the error does not depend on one of them"
-        return Certainty(Interval(point[0], nothing, nothing), Interval(point[1], nothing, nothing), nothing, (words,))
+        return Certainty(Estimate(point[0], nothing, nothing), Estimate(point[1], nothing, nothing), nothing, (words,))
     inverse = np.linalg.inv(bread)
     spread = inverse @ (scores.T @ scores) @ inverse * n / max(n - 1, 1)
     sd = np.sqrt(np.diag(spread))
@@ -110,21 +111,21 @@ def _slopes(spans: Spans, setup: Setup, point: tuple[float, float]) -> Float:
     return np.stack(columns, axis=1)
 
 
-def _log_interval(value: float, sd: float, within: tuple[float, float]) -> Interval:
+def _log_interval(value: float, sd: float, within: tuple[float, float]) -> Estimate:
     # Beyond a factor of e^50 the interval says nothing anyway.
     factor = math.exp(min(_Z * sd, 50.0))
     low, high = (0.0, _Z * sd) if value <= 0 else (value / factor, value * factor)
-    return Interval(value, max(low, within[0]), min(high, within[1]))
+    return Estimate(value, max(low, within[0]), min(high, within[1]))
 
 
-def _moved(interval: Interval, value: float) -> Interval:
+def _moved(interval: Estimate, value: float) -> Estimate:
     """Return the interval of another value, widened to hold it."""
-    return Interval(value, min(interval.low, value), max(interval.high, value))
+    return Estimate(value, min(interval.low, value), max(interval.high, value))
 
 
-def _around(value: float, drawn: Float) -> Interval:
+def _around(value: float, drawn: Float) -> Estimate:
     low, high = np.percentile(drawn, [2.5, 97.5], method="inverted_cdf")
-    return Interval(value, min(float(low), value), max(float(high), value))
+    return Estimate(value, min(float(low), value), max(float(high), value))
 
 
 def _correlation(first: Float, second: Float) -> float:

@@ -6,10 +6,10 @@ import math
 from collections.abc import Iterator, Sequence
 from functools import partial
 
+from townsquare.analysis.statistics import Estimate
 from townsquare.core.text_table import Table, as_markdown, table
 from townsquare.core.words import count, number
 from townsquare.humans.effects.contract import CONSTANT, NO_CONTROLS, POINTS, RMSE, Arm
-from townsquare.humans.fit.scores import Interval
 from townsquare.pages.people.words import with_interval
 
 _COLUMNS = ("dataset", "form", "arm", "measure", "unit", "observed", "predicted", "error", "goal", "met", "against")
@@ -89,7 +89,7 @@ def _row(arm: Arm) -> dict[str, str]:
     return {
         "arm": arm.arm,
         "unit": arm.unit,
-        "observed": with_interval(Interval(arm.observed, *arm.interval), _digits(arm), signed=True),
+        "observed": with_interval(Estimate(arm.observed, *arm.interval), _digits(arm), signed=True),
         "predicted": shown(arm.predicted, signed=True),
         "error": rmse if arm.measure == RMSE else shown(arm.error, signed=True),
         "gain": _gain(arm),

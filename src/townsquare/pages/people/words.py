@@ -5,10 +5,10 @@ from __future__ import annotations
 import math
 from functools import partial
 
+from townsquare.analysis.statistics import Estimate
 from townsquare.core.documents import bundled_labels
 from townsquare.core.words import number
 from townsquare.humans.fit.fit import RULE
-from townsquare.humans.fit.scores import Interval
 
 METHODS: dict[str, str] = bundled_labels("fit_methods")
 
@@ -18,10 +18,10 @@ def method(name: str, rule: str) -> str:
     return f"rule: {rule}" if name == RULE else METHODS[name]
 
 
-def with_interval(interval: Interval | None, digits: int = 3, *, signed: bool = False) -> str:
+def with_interval(interval: Estimate | None, digits: int = 3, *, signed: bool = False) -> str:
     """Return a number with its interval; the number alone if none exists, and nothing without a number.
 
-    >>> with_interval(Interval(0.465, 0.45, 0.48)), with_interval(Interval(0.5, float("nan"), float("nan")))
+    >>> with_interval(Estimate(0.465, 0.45, 0.48)), with_interval(Estimate(0.5, float("nan"), float("nan")))
     ('0.465 [0.450, 0.480]', '0.500')
     """
     if interval is None:
@@ -39,10 +39,10 @@ _NOTHING = 0.0005
 """Differences of RMSE below this count as none, however narrow the CI: they print as 0.000."""
 
 
-def kind_of(difference: Interval) -> str:
+def kind_of(difference: Estimate) -> str:
     """Say whether a method is better than another, by the CI of its RMSE minus the other's.
 
-    >>> kind_of(Interval(0.0001, 0.00005, 0.0002)), kind_of(Interval(-0.1, -0.2, -0.05))
+    >>> kind_of(Estimate(0.0001, 0.00005, 0.0002)), kind_of(Estimate(-0.1, -0.2, -0.05))
     ('not statistically distinguishable from', 'better than')
     """
     if abs(difference.value) < _NOTHING:
@@ -50,10 +50,10 @@ def kind_of(difference: Interval) -> str:
     return BETTER if difference.high < 0 else WORSE if difference.low > 0 else ALIKE
 
 
-def verdict(difference: Interval, against: str) -> str:
+def verdict(difference: Estimate, against: str) -> str:
     """Say whether a method is better than another, with the difference in RMSE.
 
-    >>> verdict(Interval(-0.1, -0.2, -0.05), "prior only")
+    >>> verdict(Estimate(-0.1, -0.2, -0.05), "prior only")
     'better than prior only (RMSE −0.100 [−0.200, −0.050])'
     """
     return f"{kind_of(difference)} {against} (RMSE {signed_interval(difference)})"
