@@ -118,7 +118,7 @@ def _show(run: Run, result: CounterfactualBeliefs, agent: int | None, *, exact: 
         )  # fmt: skip
     if agent is not None:
         _show_agent(run, result, called, agent)
-    print(f"{result.rows:,} exposures removed or changed. Effect = recorded − counterfactual.")
+    print(f"{result.rows:,} exposures removed or changed.")
     print(HELD_FIXED)
     if exact:
         print("Check: with nothing removed, the rule reproduces the recorded beliefs exactly.")
@@ -167,7 +167,7 @@ def _other_run(
     before = {key: value for key, value in own.items() if value}
     first = settings.config.seed
     listed = parse_seeds(seeds, first) if seeds else [first]
-    code = compared_pair(base, {"leave_out": [before, gone]}, listed, out, shown)
+    code = compared_pair(base, {"leave_out": [gone, before]}, listed, out, shown)
     if not shown.quiet and not shown.as_json:
         print(FREE_TO_CHANGE)
     return code

@@ -206,8 +206,9 @@ def counterfactual(run: Run | Path | str, *, without: str | Sequence[str]) -> Co
     Returns
     -------
     CounterfactualBeliefs
-        ``effect`` has one row per proposition: recorded minus counterfactual mean stance; ``claim_effect`` one per
-        veracity of claims: the same for mean belief in claims, under rules that keep it, such as ``credence``.
+        ``effect`` has one row per proposition, with the effect on the mean stance; ``claim_effect`` one per veracity of
+        claims: the same for mean belief in claims, under rules that keep it, such as ``credence``. An effect is the
+        value with what was removed minus the value without it.
 
     Raises
     ------

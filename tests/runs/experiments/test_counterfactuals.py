@@ -254,6 +254,23 @@ def test_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None
     assert main(["counterfactual", str(folder), "--without", "post=0", "--seeds", "2"]) == 2
 
 
+def test_both_ways_give_the_effect_of_a_post_the_same_sign(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Nobody acts and everybody sees everything, so that both ways give one number, and neither is 0."""
+    quiet = {"policy": "silent", "feed": {"others": 200}, "beliefs": {"rule": "exposure", "pull": 0.05}}
+    folder, without_it = tmp_path / "run", tmp_path / "pair"
+    ts.simulate(ts.resolve_for("health-rumor@1", agents=15, steps=2, seed=1, sets=quiet), folder)
+    given = ["counterfactual", str(folder), "--without", f"post={injected(ts.Run.open(folder))}", "--json"]
+    assert main(given) == 0
+    by_rule = json.loads(capsys.readouterr().out)
+    effect = {row["name"]: row["effect"] for row in by_rule["course"] if row["step"] == 2}
+    assert main([*given, "--run", "--out", str(without_it)]) == 0
+    pair = json.loads(capsys.readouterr().out.splitlines()[-1])
+    again = {row["outcome"]: row["difference"] for row in pair["paired"] if row["arm"] != pair["baseline"]}
+    assert pair["baseline"].startswith('leave_out={"posts"')
+    assert min(abs(value) for value in effect.values()) > 1e-4
+    assert {name: again[f"shift.{name}"] for name in effect} == pytest.approx(effect)
+
+
 @pytest.mark.slow
 def test_the_command_with_another_run(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     folder, out = tmp_path / "run", tmp_path / "pair"

@@ -47,7 +47,7 @@ _NO_CLAIMS = pl.DataFrame(dict(schema.empty("veracities"))).select("step", "agen
 
 @dataclass(frozen=True, slots=True)
 class CounterfactualBeliefs:
-    """Beliefs with and without something.
+    """Beliefs with and without something; an effect is the value with what was removed minus the value without it.
 
     Attributes
     ----------
@@ -73,9 +73,9 @@ class CounterfactualBeliefs:
     def effect(self) -> pl.DataFrame:
         """What it did by the end: one row per proposition.
 
-        ``proposition``; ``agents``; ``mean_recorded``, ``mean_without``, ``effect`` = recorded less without (mean,
-        stance), ``absolute_effect`` (mean of its size), ``affected`` (persons who would stand elsewhere), ``largest``
-        (size of the largest difference), ``changed_side`` (persons who would stand on the other side of 0).
+        ``proposition``; ``agents``; ``mean_recorded``, ``mean_without``, ``effect`` (mean, stance),
+        ``absolute_effect`` (mean of its size), ``affected`` (persons who would stand elsewhere), ``largest`` (size of
+        the largest effect), ``changed_side`` (persons who would stand on the other side of 0).
         """
         last = self.beliefs.filter(pl.col("step") == pl.col("step").max())
         apart = pl.col("recorded") - pl.col("without")
@@ -99,7 +99,7 @@ class CounterfactualBeliefs:
         """What it did to belief in the claims that people would have met as well, at the last showing.
 
         One row per truth: ``truth``; ``met`` (pairs of a person and a claim); ``believe_recorded``,
-        ``believe_without`` (mean probability of being true that people give), ``effect`` = recorded less without;
+        ``believe_without`` (mean probability of being true that people give), ``effect``;
         ``stopped`` and ``began`` (pairs who, because of it, no longer call the claim true, or do).
         """
         true, otherwise = pl.col("recorded") > 0, pl.col("without") > 0

@@ -1,7 +1,7 @@
 """The settings of a run that goes without something, so that what people see may change as well.
 
-The same configuration with ``leave_out`` set: the posts never enter, the authors never come online or publish. All
-draws are keyed by agent and object, so the two runs are the same up to what follows from that.
+The same configuration with ``leave_out`` set is the baseline: the posts never enter, the authors never come online or
+publish. All draws are keyed by agent and object, so the two runs are the same up to what follows from that.
 """
 
 from __future__ import annotations
