@@ -12,8 +12,10 @@ from townsquare.cli.console import MOST_SHOWN, answer, complain, known, list_som
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from townsquare.core.array_types import Float, Int16
     from townsquare.scenario.population.margins import Reached
     from townsquare.scenario.population.personas import TraitShares
+    from townsquare.scenario.population.question_bank import QuestionBank
     from townsquare.scenario.population.sample import People
 
 MOST_DRAWN = 10_000_000
@@ -88,7 +90,7 @@ def sample(
     """
     from townsquare.scenario.population.personas import write_personas
 
-    people, _ = _sampled(target, n, seed, sets)
+    people, *_ = _sampled(target, n, seed, sets)
     # Of people from a file the stances may be measured; those of sampled ones are drawn again by each run.
     toward = zip(people.propositions, people.stance.T, strict=True) if people.names else ()
     with options.writing(out, replace=replace):
@@ -105,9 +107,9 @@ def describe(
     sets: options.Sets = None,
     as_json: options.AsJson = False,
 ) -> int:
-    """Compare the answers of personas, from a file or sampled, with the shares in the question bank or the survey.
+    """Compare the answers of personas with the shares that they are drawn from.
 
-    With margins, their targets are compared with the shares of respondents and of agents.
+    These are shares in the question bank or, with population.file, of respondents, with weights and margins.
 
     Parameters
     ----------
@@ -124,16 +126,18 @@ def describe(
         raise SettingError("FILE or --n", got="neither", allowed="a file, a number of people, or both")
     bank = bundled_bank()
     reached: list[Reached] = []
+    expected, respondents = "shares in the question bank", None
     if n is None and file is not None:
         traits = read_personas(file, bank).traits
     else:
-        people, reached = _sampled(None if file is None else str(file), n, seed, sets)
-        traits, bank = people.traits, people.bank
-    shares = persona_shares(traits, bank)
+        people, reached, (expected, bank, respondents) = _sampled(None if file is None else str(file), n, seed, sets)
+        traits = people.traits
+    shares = persona_shares(traits, bank, respondents)
     if as_json:
         margins = [margin._asdict() for margin in reached]
-        return show_json({"n": int(traits.shape[0]), "traits": [_plain(trait) for trait in shares], "margins": margins})
-    _show(shares, int(traits.shape[0]))
+        head = {"n": int(traits.shape[0]), "expected": expected}
+        return show_json({**head, "traits": [_plain(trait) for trait in shares], "margins": margins})
+    _show(shares, int(traits.shape[0]), expected)
     _show_margins(reached)
     return 0
 
@@ -154,12 +158,12 @@ def _show_margins(reached: Sequence[Reached]) -> None:
 
 def _sampled(
     target: str | None, n: int | None, seed: int | None, sets: list[str] | None
-) -> tuple[People, list[Reached]]:
-    """Return people as a run would have them, and how far they meet their margins."""
+) -> tuple[People, list[Reached], tuple[str, QuestionBank, tuple[Int16, Float] | None]]:
+    """Return people as a run would have them, how far they meet their margins, and what they are drawn from."""
     from townsquare.core.errors import SettingError
     from townsquare.scenario.load import load_scenario
     from townsquare.scenario.population.margins import reached
-    from townsquare.scenario.population.sample import sample_people, survey_of
+    from townsquare.scenario.population.sample import drawn_from, sample_people, survey_of
 
     if n is None or not 1 <= n <= MOST_DRAWN:
         raise SettingError("--n", got=str(n or "nothing"), allowed=f"a whole number from 1 to {MOST_DRAWN}")
@@ -171,7 +175,8 @@ def _sampled(
     people = sample_people(0, n, settings, scenario.proposition_names, config.seed, folder=folder)
     survey = survey_of(settings, folder)
     own = None if survey is None else survey.personas
-    return people, reached(settings.margins, people.bank, people.traits, own)
+    met = reached(settings.margins, people.bank, people.traits, own)
+    return people, met, drawn_from(settings, folder)
 
 
 def _plain(trait: TraitShares) -> dict[str, Any]:
@@ -181,7 +186,7 @@ def _plain(trait: TraitShares) -> dict[str, Any]:
     return {"trait": trait.label, "answers": listed, **picked(trait, *names)}
 
 
-def _show(shares: list[TraitShares], n: int) -> None:
+def _show(shares: list[TraitShares], n: int, expected: str) -> None:
     rows: list[tuple[Any, ...]] = []
     for trait in shares:
         answered = max(1, int(trait.counts.sum()))
@@ -201,10 +206,10 @@ def _show(shares: list[TraitShares], n: int) -> None:
         (known("{:.1%}".format), "share", "expected=stated"), (str, "chi-square"), (known(str), "df"), (str, "p"),
         words=("trait", "answer"),
     )  # fmt: skip
-    print("Expected: shares in the question bank or, for a survey, the unweighted shares of respondents.")
+    print(f"Expected: {expected}.")
     print("p: probability that people drawn with the expected shares deviate at least this much from them.")
     if any(trait.few for trait in shares):
         print("* An answer has an expected count below five: p is unreliable.")
     tested = [trait.p for trait in shares if isfinite(trait.p)]
     low = sum(p < LOW for p in tested)
-    print(f"{low} of {len(tested)} tests have p < {LOW}; 1 in 20 is expected by chance without weights and margins.")
+    print(f"{low} of {len(tested)} tests have p < {LOW}; at most 1 in 20 is expected by chance.")

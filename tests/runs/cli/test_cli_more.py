@@ -115,6 +115,38 @@ def test_describe_counts_beside_what_is_stated(capsys: Capture) -> None:
     assert all(sum(a["count"] for a in one["answers"]) == 2000 for one in facts["traits"])
 
 
+SURVEY = ["population.file=answers.csv", "population.mapping=map.yaml"]
+MARGIN = "population.margins={gender: {Male: 0.2, Female: 0.8}}"
+
+
+@pytest.mark.parametrize(
+    ("sets", "words", "male"),
+    [
+        ([MARGIN], "shares in the question bank, raked to the margins", 0.2),
+        ([*SURVEY, MARGIN], "shares of the people in answers.csv, by survey weights, raked to the margins", 0.2),
+        ([*SURVEY, "population.resample=true"], "shares of the people in answers.csv, by survey weights", 0.75),
+        (SURVEY, "shares of the people in answers.csv, unweighted", 0.5),
+    ],
+)
+def test_expected_shares_are_those_people_are_drawn_from(
+    sets: list[str], words: str, male: float, capsys: Capture
+) -> None:
+    """Half of the respondents are male, with three times the weight; one in ten did not say."""
+    rows = [f"r{i},{3 if i < 200 else 1},{'mf'[i >= 200] if i % 20 > 1 else ''},Union" for i in range(400)]
+    Path("answers.csv").write_text("\n".join(["who,w,sex,party", *rows]), encoding="utf-8")
+    columns = "party: {trait: party, kind: categorical}\n  sex: {trait: gender, values: {m: Male, f: Female}}"
+    Path("map.yaml").write_text(f"id: who\nweight: w\ncolumns:\n  {columns}\n", encoding="utf-8")
+    asked = ["personas", "describe", "--n", "400", "--seed", "3", *(word for one in sets for word in ("--set", one))]
+    facts = told(capsys, *asked)
+    assert facts["expected"] == words
+    gender = next(one for one in facts["traits"] if one["trait"] == "gender")
+    expected = {one["answer"]: one["stated"] for one in gender["answers"]}
+    assert (expected["Male"], expected["Female"]) == pytest.approx((male, 1 - male))
+    assert gender["p"] > 0.05
+    assert main(asked) == 0
+    assert f"Expected: {words}." in capsys.readouterr().out
+
+
 def test_a_survey_becomes_personas(capsys: Capture) -> None:
     Path("answers.csv").write_text("who,sex,other\na,m,1\nb,x,2\nc,f,3\n", encoding="utf-8")
     Path("map.yaml").write_text(

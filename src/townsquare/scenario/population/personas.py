@@ -248,7 +248,7 @@ def trait_value_rows(bank: QuestionBank) -> schema.Columns:
     )
 
 
-# Shares of answers, compared with the shares in the question bank.
+# Shares of answers, compared with those that people are drawn with.
 
 
 FEW = 5.0  # chi-square is a poor guide where a cell is expected less often than this (Cochran 1954)
@@ -267,12 +267,12 @@ class TraitShares:
     counts : (k,) int64
         People by group.
     stated : (k,) float64
-        Shares that the bank states; for a trait that depends on another, given how these people answered that one.
+        Expected shares; for a trait that in the bank depends on another, given how these people answered that one.
     missing : int
         People without an answer, who count nowhere else.
     statistic, p : float
         Pearson's chi-square against ``stated`` and its probability; for a trait that depends on another, over the
-        cells of both. NaN where nobody answered. Of a sample of the bank p is even over [0, 1]; people who answered
+        cells of both. NaN where nobody answered. Of independent draws p is even over [0, 1]; people who answered
         otherwise have a p near 0.
     freedom : int
         Degrees of freedom.
@@ -291,9 +291,14 @@ class TraitShares:
     few: bool
 
 
-def persona_shares(traits: Int16, bank: QuestionBank) -> list[TraitShares]:
-    """Return shares of each trait, in the order of the bank, for people with codes ``traits`` (n, T)."""
-    return [_shares(number, traits, bank) for number in range(len(bank.traits))]
+def persona_shares(
+    traits: Int16, bank: QuestionBank, drawn_from: tuple[Int16, Float] | None = None
+) -> list[TraitShares]:
+    """Return shares of each trait, in the order of the bank, for people with codes ``traits`` (n, T).
+
+    Expected are those of the bank or, if given, of the people ``drawn_from``: codes (m, T) and weights (m,).
+    """
+    return [_shares(number, traits, bank, drawn_from) for number in range(len(bank.traits))]
 
 
 def stated_shares(bank: QuestionBank, number: int) -> Float:
@@ -305,13 +310,21 @@ def stated_shares(bank: QuestionBank, number: int) -> Float:
     return np.bincount(bank.group_of(number, codes), trait.table[0], len(bank.groups(number)))[None].astype(np.float64)
 
 
-def _shares(number: int, traits: Int16, bank: QuestionBank) -> TraitShares:
+def _shares_of(people: tuple[Int16, Float], bank: QuestionBank, number: int) -> Float:
+    """Return the shares of a trait among weighted people who answered, one row."""
+    codes, weight = people[0][:, number], people[1]
+    answered = codes != NO_ANSWER
+    sums = np.bincount(bank.group_of(number, codes)[answered], weight[answered], len(bank.groups(number)))
+    return np.asarray(sums / (sums.sum() or 1.0))[None]
+
+
+def _shares(number: int, traits: Int16, bank: QuestionBank, people: tuple[Int16, Float] | None) -> TraitShares:
     trait, groups = bank.traits[number], bank.groups(number)
     answered = traits[:, number] != NO_ANSWER
     group = bank.group_of(number, traits[:, number])
     counts = np.bincount(group[answered], minlength=len(groups))
-    stated = stated_shares(bank, number)
-    if trait.given >= 0:
+    stated = stated_shares(bank, number) if people is None else _shares_of(people, bank, number)
+    if trait.given >= 0 and people is None:
         given = traits[:, trait.given]
         answered &= given != NO_ANSWER
         table = np.zeros(stated.shape, np.int64)
@@ -334,7 +347,7 @@ def _chi_square(counts: npt.NDArray[np.int64], expected: Float) -> tuple[float, 
     if not rows.any():
         return float("nan"), float("nan"), 0
     if (counts[~possible] > 0).any():
-        return float("inf"), 0.0, freedom  # an answer that the bank never gives
+        return float("inf"), 0.0, freedom  # an answer that is never drawn
     apart = np.where(possible, (counts - expected) ** 2 / np.where(possible, expected, 1.0), 0.0)
     statistic = float(apart.sum())
     return statistic, float(chdtrc(freedom, statistic)) if freedom else float("nan"), freedom

@@ -206,6 +206,21 @@ def people_bank(settings: Population, folder: Path | None) -> QuestionBank:
     return question_bank(settings, folder) if read is None else read.bank
 
 
+def drawn_from(settings: Population, folder: Path | None) -> tuple[str, QuestionBank, tuple[Int16, Float] | None]:
+    """Return what people are drawn from: in words; a bank; codes (n, T) and weights (n,) of people in a file."""
+    read, given = survey_of(settings, folder), json.dumps(settings.margins)
+    raked = ", raked to the margins" if settings.margins else ""
+    if read is None:
+        bank = question_bank(settings, folder)
+        return f"shares in the question bank{raked}", _bank_once(bank, given) if raked else bank, None
+    of, weights = read.personas, np.ones(len(read.personas))
+    by_weight = of.weight is not None and bool(np.ptp(of.weight)) and (bool(raked) or settings.resample)
+    if raked or settings.resample:
+        weights, _ = _weights_once(of, read.bank, given, settings.resample)
+    how = ", by survey weights" if by_weight else "" if raked else ", unweighted"
+    return f"shares of the people in {settings.file}{how}{raked}", read.bank, (of.traits, weights)
+
+
 def people_notes(settings: Population, folder: Path | None) -> tuple[str, ...]:
     """Return what of the people's file is not used, counted by reason; nothing without a mapping."""
     read = survey_of(settings, folder)
