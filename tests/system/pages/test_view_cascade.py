@@ -129,7 +129,9 @@ def test_a_cascade_plays_to_its_end(browser: Any, folder: Path, url: str, width:
     made = data(url, "/api/cascade", run=name)
     assert visit.run(reached) == len(made["seen"]["agent"])
     assert canvas.screenshot() != few
-    assert "No moderation: the posts of this claim reached" in visit.run("document.querySelector('[data-testid=finding]').innerText")
+    assert "No moderation: the posts of this claim reached" in visit.run(
+        "document.querySelector('[data-testid=finding]').innerText"
+    )
     visit.page.locator("[data-testid=step]").focus()
     visit.page.keyboard.press("ArrowLeft")
     visit.wait("location.hash.includes('step=')")
