@@ -14,7 +14,7 @@ import polars as pl
 
 from townsquare.analysis.belief_groups import belief_change_by, exposure_groups
 from townsquare.analysis.belief_paths import persistence
-from townsquare.analysis.causes.attribution import BY, attribution
+from townsquare.analysis.causes.attribution import SUMMED_BY, attribution
 from townsquare.analysis.contract import (
     FAMILY,
     CachedRun,
@@ -124,15 +124,6 @@ _GROUPINGS: dict[str, tuple[TableOf, str]] = {
     "exposure": (exposure_groups, "by number of exposures to true, false, unknown and labeled posts"),
     "community": (community_groups, "by community of the follow graph"),
 }
-_SUMMED_BY = {
-    "post": "post (root)",
-    "author": "author, the account that passed the post on",
-    "writer": "writer of the post",
-    "veracity": "veracity of the post",
-    "label": "label shown with the post",
-    "cause": "cause, such as exposures, own posts or the anchor",
-    "step": "step",
-}
 
 
 def treatment_effects(run: Reads) -> pl.DataFrame:
@@ -170,10 +161,10 @@ MEASURES: dict[str, Measure] = {
         f"attribution_by_{kind}": described(
             f"attribution_by_{kind}",
             partial(attribution, by=kind),
-            definition=f"Contributions to belief changes, summed by {_SUMMED_BY[kind]}.",
+            definition=f"Contributions to belief changes, summed by {words}.",
             needs_trail=True,
         )
-        for kind in BY
+        for kind, words in SUMMED_BY.items()
     },
     **{name: Measure(name, "by column", "neither", definition_of(of), paired=of) for name, of in _PAIRED.items()},
 }

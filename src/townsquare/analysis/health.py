@@ -19,7 +19,7 @@ from townsquare.analysis.beliefs import (
 )
 from townsquare.analysis.causes.contributions import unit_of
 from townsquare.analysis.clock import clock_of
-from townsquare.analysis.contract import Reads, int_sum, once_a_run, row_count, setting
+from townsquare.analysis.contract import Reads, columns, int_sum, once_a_run, row_count, setting
 from townsquare.analysis.posts import accepted
 from townsquare.core import registry
 from townsquare.core.actions import ActionKind
@@ -238,6 +238,7 @@ EDGE = 1e-3
 """Trust this near to 0 or 1 counts as saturated."""
 SIDED, TWO_WEEKS, FEWEST_ASKED = 0.1, 14 * 24.0, 200
 """Size of a stance above which a person has a side, hours, and people whose answers tell a regression from noise."""
+_CHECKED = columns("at:int check:str least limit meaning:str")
 _VALUES = {"check": pl.String, "proposition": pl.Int16, "value": pl.Float64}
 
 
@@ -267,15 +268,12 @@ def rule_health(run: Reads) -> pl.DataFrame:
         (at, name, check.get("least"), check.get("limit"), check["meaning"])
         for at, (name, check) in enumerate(CHECKS.items())
     ]
-    numbers = {"least": pl.Float64, "limit": pl.Float64}
-    checks = pl.DataFrame(rows, schema=["at", "check", *numbers, "meaning"], schema_overrides=numbers, orient="row")
-    below, above = (
-        (pl.col("value") < pl.col("least")).fill_null(False),
-        (pl.col("value") > pl.col("limit")).fill_null(False),
-    )
+    checks = pl.DataFrame(rows, _CHECKED, orient="row")
+    below, above = pl.col("value") < pl.col("least"), pl.col("value") > pl.col("limit")
+    flagged = (below | above).fill_null(value=False).alias("flagged")
     named = known.join(names(run).select("proposition", "name"), on="proposition").join(checks, on="check")
     limit = pl.when(below | pl.col("limit").is_null()).then("least").otherwise("limit").alias("limit")
-    columns = ["check", "proposition", "name", "value", limit, (below | above).alias("flagged"), "meaning"]
+    columns = ["check", "proposition", "name", "value", limit, flagged, "meaning"]
     return named.sort("at", "proposition").select(columns)
 
 

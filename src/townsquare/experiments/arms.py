@@ -10,6 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from townsquare.core.documents import bundled_labels
 from townsquare.core.errors import SettingError
 from townsquare.settings.layers import parse_value
 
@@ -18,25 +19,8 @@ WHOLE = "all"
 """Name of the only arm where nothing varies."""
 
 
-STRATEGIES = {
-    "none": "no moderation",
-    "community": "community notes",
-    "third_party": "fact-checking",
-    "hybrid": "notes and fact-checking",
-    "desk": "a fact-checking desk",
-}
-"""Bundled strategies of moderation in words."""
-
-RESPONSES = {
-    "none": "no moderation",
-    "label": "labels",
-    "note": "notes",
-    "takedown": "takedowns",
-    "downrank": "downranking",
-}
-"""What follows a ruling of the fact-checking desk, in words."""
-
-_WORDS = {"moderation.strategy": STRATEGIES, "moderation.response": RESPONSES}
+_WORDS: dict[str, dict[str, str]] = bundled_labels("values_of_settings")
+STRATEGIES, RESPONSES = _WORDS["moderation.strategy"], _WORDS["moderation.response"]
 
 
 @dataclass(frozen=True, slots=True)

@@ -52,7 +52,8 @@ def check_note_scorer(scorer: NoteScorer, params: MemberParams | None = None, se
     chosen = ChosenNoteScorer(test.member, test.params)
     rng = np.random.default_rng(seed)
     for ratings in (*(rated_notes(busy_world(seed, steps).world) for steps in (0, 5)), _two_camps(rng)):
-        previous = _pending(ratings.n_notes)
+        n = ratings.n_notes
+        previous = NoteScores(np.full(n, NoteStatus.PENDING, np.uint8), np.full(n, np.nan), np.full(n, np.nan))
         for now in (ratings.now - 1, ratings.now):
             earlier = ratings.step < now if now < ratings.now else np.ones(ratings.note.size, np.bool_)
             given = replace(_rows(ratings, np.flatnonzero(earlier)), now=now)
@@ -120,10 +121,6 @@ def _renumbered(ratings: NoteRatings, new_number: Int64) -> NoteRatings:
 
 def _taken(scores: NoteScores, rows: Int64) -> NoteScores:
     return NoteScores(scores.status[rows], scores.intercept[rows], scores.factor[rows])
-
-
-def _pending(n: int) -> NoteScores:
-    return NoteScores(np.full(n, NoteStatus.PENDING, np.uint8), np.full(n, np.nan), np.full(n, np.nan))
 
 
 def _two_camps(rng: np.random.Generator, raters: int = 60, notes: int = 30) -> NoteRatings:

@@ -15,6 +15,7 @@ import polars as pl
 from townsquare.analysis.beliefs import names
 from townsquare.analysis.causes.contributions import agent_names, changes, contributions
 from townsquare.analysis.contract import Reads, fits, row_count
+from townsquare.core.documents import bundled_labels
 from townsquare.core.enums import AgentKind
 from townsquare.core.errors import SettingError
 from townsquare.core.frames import ORDERED, collected
@@ -29,7 +30,8 @@ CAUSES = {
     "taken back": "claims no longer believed",
 }
 """Causes of belief change other than what was shown, in words."""
-BY = ("post", "author", "writer", "veracity", "label", "cause", "step")
+SUMMED_BY: dict[str, str] = bundled_labels("attributions")
+BY = tuple(SUMMED_BY)
 """What contributions can be summed by. ``author`` passed the row on, ``writer`` wrote what was passed on."""
 _READS_SHOWN = {"author", "label"}
 _SHOWN = pl.col("cause") == "shown"

@@ -14,18 +14,13 @@ from townsquare.analysis.clock import clock_of
 from townsquare.analysis.contract import Reads, columns, setting
 from townsquare.analysis.moderation import labels
 from townsquare.core import registry
+from townsquare.core.documents import bundled_labels
 from townsquare.core.enums import PostKind, Veracity, word_of
 from townsquare.core.errors import SettingError, UnknownName
 from townsquare.core.frames import collected
 from townsquare.core.words import count, printable
 
-PARTS = {
-    "start": "prior (plausibility, and whose side the claim favors)",
-    "sources": "earlier sources",
-    "readings": "earlier exposures in memory",
-    "label": "label, shown or remembered",
-    "note": "community note, shown or remembered",
-}
+PARTS: dict[str, str] = bundled_labels("parts_of_beliefs")
 """Parts of the log odds of a claim at an exposure, which sum to them, in words."""
 _PAIR = ["agent", "claim"]
 

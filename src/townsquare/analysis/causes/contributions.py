@@ -8,8 +8,6 @@ contributions are 0 in stance.
 
 from __future__ import annotations
 
-from typing import Any
-
 import polars as pl
 
 from townsquare.analysis.beliefs import belief_moves, first_stances, last_stances
@@ -138,19 +136,10 @@ def _with_causes(run: Reads, trail: pl.LazyFrame, *, shown: bool) -> pl.LazyFram
     cause = pl.col("kind").replace_strict(CAUSES, default="other", return_dtype=pl.String).alias("cause")
     who = pl.when(pl.col("kind") == TrailKind.OWN).then("agent").otherwise("passed_on").fill_null(NONE).alias("author")
     root, writer = pl.col("root").fill_null(NONE), pl.col("writer").fill_null(NONE)
-    columns: list[Any] = [
-        *_BELIEF,
-        "kind",
-        cause,
-        "amount",
-        "recorded",
-        root,
-        *([who] if shown else []),
-        writer,
-        "veracity",
-    ]
+    passed_on, label = ([who], ["label"]) if shown else ([], [])
+    columns = [*_BELIEF, "kind", cause, "amount", "recorded", root, *passed_on, writer, "veracity", *label]
     rows = rows.join(of_root, on="root", how="left", maintain_order="left")
-    return rows.select(*columns, *(["label"] if shown else []))
+    return rows.select(columns)
 
 
 def label_of() -> pl.Expr:

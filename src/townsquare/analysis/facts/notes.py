@@ -6,7 +6,7 @@ import numpy as np
 import polars as pl
 
 from townsquare.analysis.contract import Reads
-from townsquare.analysis.facts.contract import Reading, at_least, change, hours_of
+from townsquare.analysis.facts.contract import Reading, Unmeasured, at_least, change, few, hours_of
 from townsquare.analysis.facts.people import FEWEST_PEOPLE, moves_of
 from townsquare.analysis.notes import all_notes, note_effects
 from townsquare.analysis.posts import measured_roots
@@ -60,5 +60,5 @@ def feed_changes_move_attitudes_little(run: Reads, without: Reads) -> Reading:
             moved = np.mean(moves["end"].to_numpy() - moves["start"].to_numpy())
             values.append(float((moved - np.mean(end - start)) / np.std(start)))
     if not values:
-        at_least(FEWEST_PEOPLE, 0, "people with a stance at the start and the end")
+        raise Unmeasured(few(0, FEWEST_PEOPLE, "people with a stance at the start and the end"))
     return Reading(max(values, key=abs))

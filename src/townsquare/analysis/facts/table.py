@@ -9,7 +9,7 @@ from typing import Annotated, Literal, get_args
 from pydantic import BaseModel, ConfigDict, Field
 
 from townsquare.analysis.facts.measures import NAMES
-from townsquare.core.documents import read_yaml
+from townsquare.core.documents import bundled_labels, read_yaml
 from townsquare.core.errors import DataError
 from townsquare.core.files import bundled_folder
 from townsquare.core.registry import check_known
@@ -20,23 +20,7 @@ from townsquare.settings.problems import validated
 LARGEST_FILE = 1024 * 1024
 MOST_FACTS = 500
 Scope = Literal["run", "sitting", "notes", "rule", "input", "unattainable"]
-SCOPES: dict[str, tuple[str, str]] = {
-    "run": ("Facts of a run", "A recorded run shows these."),
-    "sitting": (
-        "Facts from surveys (*sittings*)",
-        "A survey shows random posts to random people. In a run, people see what they follow. Rates of sharing in a "
-        "survey are 10 to 100 times those of a platform, so a policy tuned to feeds misses facts that depend on them.",
-    ),
-    "notes": ("Facts of community notes", "A run with community notes shows these."),
-    "rule": (
-        "Facts of a belief rule",
-        "Experiments with known inputs. `check facts` simulates them with the default rules `credence` and, for "
-        "numeric estimates, `averaging`, so the values do not depend on the run. The interval of a value is the range "
-        "over the interval of the deciding parameter. See [Beliefs and people](beliefs-and-people.md).",
-    ),
-    "input": ("Facts used as settings", "These are inputs of a run, so a run cannot test them."),
-    "unattainable": ("Facts that cannot be tested", "The model has no counterpart of these."),
-}
+SCOPES: dict[str, dict[str, str]] = bundled_labels("scopes_of_facts")
 """Scopes in their order: the heading of each and what it means."""
 MINUS = "\u2212"
 MEASURED = ("run", "notes")
@@ -130,7 +114,6 @@ def facts_page(facts: list[Fact]) -> str:
         listed = [fact for fact in facts if fact.scope == scope]
         if not listed:
             continue
-        heading, meaning = SCOPES[scope]
         rows = [
             (
                 f"`{fact.id}`"
@@ -145,6 +128,8 @@ def facts_page(facts: list[Fact]) -> str:
             for fact in listed
         ]
         columns = (str, "fact", "statement", "published (interval)", "certainty", "measure", "note")
-        parts.append(f"## {heading}\n\n{meaning}\n\n{as_markdown(table('', rows, columns))}\n")
+        parts.append(
+            f"## {SCOPES[scope]['title']}\n\n{SCOPES[scope]['meaning']}\n\n{as_markdown(table('', rows, columns))}\n"
+        )
     sources = "\n".join(f"- `{fact.id}`: {fact.source}." for fact in facts)
     return "\n".join([*parts, f"## Sources\n\nRead or computed on 2026-11-22.\n\n{sources}"])

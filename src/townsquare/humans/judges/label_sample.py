@@ -8,7 +8,6 @@ from townsquare.analysis.contract import Reads
 from townsquare.core.draws import chain, text_key
 from townsquare.core.enums import PostKind
 from townsquare.core.errors import RecordError, SettingError
-from townsquare.core.frames import ORDERED, collected
 
 COLUMNS = ("topic", "side", "argument", "quality", "post")
 _FORMULA = ("=", "+", "-", "@", "\t")
@@ -49,12 +48,10 @@ def sample_to_label(run: Reads, n: int, seed: int = 0) -> pl.DataFrame:
     statements = run.table("propositions").get_column("text").to_list()
     written = (
         run.table("posts")
-        .lazy()
         .filter((pl.col("kind") != PostKind.SHARE) & (pl.col("text") >= 0))
         .group_by("text")
         .agg(pl.col("post").min())
         .sort("post")
-        .pipe(collected, ORDERED)
     )
     first = {texts[text]: post for text, post in reversed(written.select("text", "post").rows())}
     first.pop("", None)
