@@ -49,7 +49,7 @@ def distribution(stances: Float) -> dict[str, float]:
         "share_against": minus / n,
         "share_at_bounds": float((size >= BOUND).mean()),
         **{f"q{round(100 * q):02d}": _quantile(stances, q) for q in QUANTILES},
-        "polarization": _pair_variance(variance, distance),
+        "polarization": max(2.0 * variance - distance * distance, 0.0),  # rounding may leave a hair below 0
         "bimodality": bimodality(*_corrected(n, variance, *moments), n) if spread else math.nan,
         "mean_distance": max(distance, 0.0),
         "extremity": float(size.mean()),
@@ -73,29 +73,13 @@ def entropy(counts: Int64) -> float:
 def mean_distance(stances: Float) -> float:
     """Return the mean distance of all ordered pairs, self-pairs included, from sorted stances in linear time.
 
+    It is 2/n² Σ (2i − n − 1) xᵢ; the mean squared distance is 2 Var(x), so that no pair has to be looked at.
+
     >>> mean_distance(np.array([-1.0, 1.0]))
     1.0
     """
     n = stances.size
     return 2.0 / (n * n) * float((np.arange(1.0 - n, n, 2.0) * stances).sum())
-
-
-def pair_variance(stances: Float) -> float:
-    """Return variance of the distances between all ordered pairs, each person with itself included: 0 to 1.
-
-    With sorted stances x₁ … xₙ the mean distance is 2/n² Σ (2i − n − 1) xᵢ and the mean squared one is 2 Var(x), so
-    that no pair has to be looked at.
-
-    >>> pair_variance(np.array([-1.0, -1.0, 1.0, 1.0]))
-    1.0
-    """
-    return _pair_variance(float(stances.var()), mean_distance(stances))
-
-
-def _pair_variance(variance: float, distance: float) -> float:
-    return max(
-        2.0 * variance - distance * distance, 0.0
-    )  # rounding may leave a hair below 0 where all are in one place
 
 
 def _quantile(stances: Float, q: float) -> float:

@@ -33,7 +33,7 @@ from townsquare.experiments.execution import (
     execute,
     locked_folder,
 )
-from townsquare.experiments.extracts import KINDS, extracts_of
+from townsquare.experiments.extracts import KINDS
 from townsquare.experiments.manifest import FILE, FINISHED, WAITING, ArmRun, Experiment, RunResult
 from townsquare.experiments.primary import primary_outcome
 from townsquare.experiments.run_folders import NEW, RUNNING, go_on, holds_run, state_of
@@ -278,4 +278,4 @@ def _execute(job: _Job, report: Report) -> RunResult:
                 folder, settings, on_step=lambda summary: report(summary.step), address=address, with_copy=False
             )
         read = CachedRun(run, large=True)
-        return RunResult(read.content_hash, outcomes(read), extracts_of(read))
+        return RunResult(read.content_hash, outcomes(read), {kind.file: kind.of(read) for kind in KINDS})

@@ -16,7 +16,7 @@ from typing import NamedTuple
 import polars as pl
 
 from townsquare.analysis.causes.mover import MOVERS, movers
-from townsquare.analysis.contract import CachedRun, Reads
+from townsquare.analysis.contract import Reads
 from townsquare.analysis.courses import COURSES, courses
 from townsquare.analysis.notes import FOLLOWED, followed_posts
 
@@ -37,11 +37,6 @@ COURSES_EXTRACT = Extract("courses.parquet", 5, COURSES, courses)
 MOVERS_EXTRACT = Extract("movers.parquet", 1, MOVERS, movers)
 POSTS_EXTRACT = Extract("posts.parquet", 3, FOLLOWED, followed_posts)
 KINDS = (COURSES_EXTRACT, MOVERS_EXTRACT, POSTS_EXTRACT)
-
-
-def extracts_of(run: CachedRun) -> dict[str, pl.DataFrame]:
-    """Return everything that is kept of a run, by file."""
-    return {kind.file: kind.of(run) for kind in KINDS}
 
 
 def read_extracts(folder: Path, kind: Extract) -> dict[str, pl.DataFrame]:

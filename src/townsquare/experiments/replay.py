@@ -7,7 +7,7 @@ from contextlib import ExitStack, suppress
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from townsquare.core.errors import RecordError, SettingError
+from townsquare.core.errors import SettingError
 from townsquare.core.private_files import make_folder
 from townsquare.models.client import OnCall
 from townsquare.models.open import check_model, model_client
@@ -99,9 +99,3 @@ def _first_difference(old: Path, new: Path) -> tuple[int | None, str]:
             new_rows = rows_of_step(now, step)
             return step, first_difference(rows_of_step(was, step), new_rows)
     return None, ""
-
-
-def check_replayable(run: Run, where: str) -> None:
-    """Refuse a run that holds no step."""
-    if run.last_step < 0:
-        raise RecordError(where, got="no recorded step", do="run it first")

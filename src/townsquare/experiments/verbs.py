@@ -12,6 +12,7 @@ from townsquare.analysis.contract import CachedRun
 from townsquare.analysis.courses import courses
 from townsquare.core.arguments import checked
 from townsquare.core.cards import bars, card, html_of, lines, text_of
+from townsquare.core.errors import RecordError
 from townsquare.core.threads import threads_for
 from townsquare.core.words import signed_three
 from townsquare.experiments import comparison
@@ -250,7 +251,8 @@ def replay(run: Path | str, *, on_step: OnStep | None = None) -> int:
     folder = Path(run)
     check_single(folder)
     recorded = Run.open(folder)
-    again.check_replayable(recorded, str(folder))
+    if recorded.last_step < 0:
+        raise RecordError(str(folder), got="no recorded step", do="run it first")
     return again.replay(folder, settings_of(recorded, str(folder)), on_step)
 
 

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from handwritten_runs import FrameRun, injected, settings
 from handwritten_runs import run_of_courses as run
 from townsquare.analysis import belief_change, belief_course, stance_bins, stance_lines, true_sides
-from townsquare.analysis.polarization import bimodality, pair_variance
+from townsquare.analysis.polarization import bimodality, distribution
 from townsquare.core.enums import AgentKind, PostKind, Veracity
 
 STANCE = st.floats(-1, 1, allow_nan=False)
@@ -107,7 +107,7 @@ def test_lines_are_spread_over_the_starting_stances() -> None:
 
 
 def polarization(*stances: float) -> float:
-    return pair_variance(np.sort(np.array(stances)))
+    return distribution(np.sort(np.array(stances)))["polarization"]
 
 
 def test_two_far_camps_are_the_most_polarized() -> None:
