@@ -17,10 +17,9 @@ from townsquare.settings.layers import parse_value
 LONGEST_SLUG = 60
 WHOLE = "all"
 """Name of the only arm where nothing varies."""
-
-
 _WORDS: dict[str, dict[str, str]] = bundled_labels("values_of_settings")
 STRATEGIES, RESPONSES = _WORDS["moderation.strategy"], _WORDS["moderation.response"]
+"""Bundled strategies of moderation, and what follows a ruling of the fact-checking desk, in words."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,20 +4,20 @@ from __future__ import annotations
 
 import numpy as np
 
+from townsquare.beliefs.checks import FAMILY
 from townsquare.beliefs.contract import NEEDS, BeliefRule, BeliefState, Trail
 from townsquare.core.enums import TrailKind
 from townsquare.core.pairs import PairBlock
 from townsquare.core.schema import NONE
-from townsquare.settings.config import MemberParams
 from townsquare.testing.belief_calls import broken, run_step
 from townsquare.testing.belief_cases import Case, spoken_to
+from townsquare.testing.member_calls import MemberUnderTest
 
 UNITS = ("stance", "log odds")
 
 
 def check_declaration(rule: BeliefRule) -> None:
     """Check that unit, needs and params exist."""
-    params: object = rule.params
     if rule.unit not in UNITS:
         raise broken(rule, f"unit {rule.unit!r}", " or ".join(UNITS))
     if not rule.needs <= NEEDS:
@@ -27,8 +27,7 @@ def check_declaration(rule: BeliefRule) -> None:
         raise broken(rule, f"needs {sorted(rule.needs)}", allowed)
     if "groups" in rule.needs and getattr(rule.params, "model_fields", {}).get("group_by") is None:
         raise broken(rule, "needs groups without a setting `group_by`", "one that names the trait which makes groups")
-    if not (isinstance(params, type) and issubclass(params, MemberParams)):
-        raise broken(rule, f"params {params!r}", "a subclass of MemberParams")
+    MemberUnderTest.of(FAMILY, rule)  # of wrong params, there are no defaults
 
 
 def check_rows(rule: BeliefRule, case: Case, rng: np.random.Generator) -> None:
