@@ -75,11 +75,9 @@ class OnlyWithToken:
             if not self._is_right(given):
                 return _refused(request)
             return self._signed_in(request) if request.scope["path"] == _PAGE else self._app
-        if kind.lower() == "bearer" and self._is_right(bearer.strip()):
-            return self._app
-        if self._is_right(request.cookies.get(cookie_name(request.headers), "")):
-            return self._app
-        return _refused(request)
+        cookie = request.cookies.get(cookie_name(request.headers), "")
+        is_known = (kind.lower() == "bearer" and self._is_right(bearer.strip())) or self._is_right(cookie)
+        return self._app if is_known else _refused(request)
 
     def _is_right(self, given: str) -> bool:
         return secrets.compare_digest(given.encode(errors="replace"), self._token.encode())

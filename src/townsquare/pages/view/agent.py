@@ -9,7 +9,7 @@ import polars as pl
 
 from townsquare.analysis.causes.claims import belief_parts, claims_of, holds_claims
 from townsquare.analysis.causes.contributions import unit_of
-from townsquare.analysis.causes.records import evidence, has_records
+from townsquare.analysis.causes.records import Evidence, evidence, has_records
 from townsquare.analysis.causes.why import TOLERANCE, Cause, Move, total_of, why
 from townsquare.beliefs.equation import stances_of, start_log_odds
 from townsquare.core.enums import TrailKind, word_of
@@ -164,10 +164,12 @@ def _novelty(of: Snapshot, step: int) -> tuple[float, float] | None:
 
 def records(of: Snapshot, number: int, step: int, proposition: str) -> dict[str, Any]:
     """Return argument records after a step, active and archived; none under rules without them."""
-    if not has_records(of.cached):
-        return {"records": []}
-    beliefs = evidence(queries.OfAgent(of, number), number, step, proposition)
+    beliefs = _evidence(of, number, step, proposition)
     return {**asdict(beliefs[0]), "agrees": beliefs[0].agrees} if beliefs else {"records": []}
+
+
+def _evidence(of: Snapshot, number: int, step: int, proposition: str) -> tuple[Evidence, ...]:
+    return evidence(queries.OfAgent(of, number), number, step, proposition) if has_records(of.cached) else ()
 
 
 def cause_table(of: Snapshot, number: int, step: int, proposition: str) -> pl.DataFrame:
@@ -185,7 +187,7 @@ def without_record(of: Snapshot, number: int, step: int, proposition: str, claim
     """Return the belief without one argument record: exact, since records add; what it had archived stays archived."""
     if not has_records(of.cached):
         raise SettingError("record", got=str(claim), allowed="none: the rule of this run keeps no records")
-    beliefs = evidence(queries.OfAgent(of, number), number, step, proposition)
+    beliefs = _evidence(of, number, step, proposition)
     if not beliefs:
         raise SettingError("record", got=str(claim), allowed="none: this agent has no belief in this step")
     left = beliefs[0].without(claim)

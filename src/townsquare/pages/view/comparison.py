@@ -16,6 +16,7 @@ import polars as pl
 
 from townsquare.analysis.beliefs import statements
 from townsquare.analysis.clock import clock_of
+from townsquare.analysis.contract import Measure
 from townsquare.analysis.courses import COURSES, courses
 from townsquare.analysis.facts.table import short_number
 from townsquare.analysis.outcomes import describe, is_outcome
@@ -111,19 +112,14 @@ def _member(of: Experiment, run: Any, outcome: str) -> dict[str, Any]:
 
 def _outcome(of: Experiment, name: str) -> dict[str, Any]:
     """Return name, title, unit and direction of an outcome, and ``arms`` with means and differences."""
-    if not name:
-        arms = [_arm(of, arm.name, [], {}) for arm in of.arms]
-        return {"outcome": "", "title": "", "unit": "", "direction": "", "arms": arms}
-    what = describe(name, _statements(of))
-    comparable = of.baseline in of.outcomes["arm"]
+    comparable = bool(name) and of.baseline in of.outcomes["arm"]
     made = effects(of, name, {}, others=False) if comparable else pl.DataFrame(schema={"arm": pl.String})
-    return {
-        "outcome": name,
-        "title": printable(what.title.removesuffix("."), 120),
-        "unit": what.unit,
-        "direction": what.direction,
-        "arms": _arms(of, name, made),
-    }
+    about = _about(describe(name, _statements(of))) if name else dict.fromkeys(("title", "unit", "direction"), "")
+    return {"outcome": name, **about, "arms": _arms(of, name, made)}
+
+
+def _about(what: Measure) -> dict[str, str]:
+    return {"title": printable(what.title.removesuffix("."), 120), "unit": what.unit, "direction": what.direction}
 
 
 def _arms(of: Experiment, name: str, made: pl.DataFrame) -> list[dict[str, Any]]:
@@ -165,9 +161,8 @@ def comparison(library: Library, name: str, of: Experiment) -> dict[str, Any]:
     rows = []
     for each in dict.fromkeys([*known[:1], *by_outcome, *known]):
         what = describe(each, texts)
-        about = {"title": printable(what.title.removesuffix("."), 120), "unit": what.unit, "main": what.main}
         arms = _arms(of, each, by_outcome.get(each, pl.DataFrame(schema={"arm": pl.String})))
-        rows.append({"outcome": each, **about, "direction": what.direction, "arms": arms})
+        rows.append({"outcome": each, **_about(what), "main": what.main, "arms": arms})
     settings = {arm.name: [f"{key}={shown(value)}" for key, value in arm.changes.items()] for arm in of.arms}
     return {
         **summary(library, name, of),
@@ -292,10 +287,8 @@ def _overlay(library: Library, asked: Asked) -> dict[str, Any]:
     rows: dict[str, dict[str, Any]] = {}
     for kind, drawn in made.items():
         for (course, title, unit, over), part in drawn.group_by("course", "title", "unit", "over", maintain_order=True):
-            known = rows.setdefault(
-                str(course), {"course": course, "title": printable(str(title), 160), "unit": unit, "over": over}
-            )
-            known[kind] = [
+            about = {"course": course, "title": printable(str(title), 160), "unit": unit, "over": over}
+            rows.setdefault(str(course), about)[kind] = [
                 {"arm": arm, **columns(of_arm.select("at", "value", "low", "high", "seeds").sort("at"), _SIGNIFICANT)}
                 for (arm,), of_arm in part.group_by("arm", maintain_order=True)
             ]

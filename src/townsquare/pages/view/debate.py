@@ -8,6 +8,7 @@ from typing import Any
 import polars as pl
 
 from townsquare.core.errors import SettingError
+from townsquare.debate.record import Plain
 from townsquare.debate.results import DebateArm, DebateResults
 from townsquare.pages.debates.turns import turns_of
 from townsquare.pages.view.query_string import Asked
@@ -46,8 +47,12 @@ def debate(results: DebateResults, name: str, asked: Asked) -> dict[str, Any]:
     if trial not in records:
         raise SettingError("trial", got=str(trial), allowed=", ".join(str(other) for other in sorted(records)))
     record = records[trial]
-    agents = [{"side": side, **{key: agent[key] for key in _KEYS}} for side, agent in record["agents"].items()]
-    return {**answer, "trial": trial, "agents": agents, "turns": turns_of(record)}
+    return {**answer, "trial": trial, "agents": _agents(record), "turns": turns_of(record)}
+
+
+def _agents(record: Plain) -> list[dict[str, Any]]:
+    """Return who debated in a trial, and from where they started."""
+    return [{"side": side, **{key: agent[key] for key in _KEYS}} for side, agent in record["agents"].items()]
 
 
 def arm_of(results: DebateResults, slug: str) -> DebateArm:
@@ -58,23 +63,18 @@ def arm_of(results: DebateResults, slug: str) -> DebateArm:
     return results.arms[slugs.index(slug) if slug else 0]
 
 
-def turn_table(results: DebateResults, asked: Asked) -> pl.DataFrame:
-    """Return every turn of an arm, for the CSV."""
-    return results.turns().filter(pl.col("arm") == arm_of(results, asked.word("arm")).name)
-
-
-def move_table(results: DebateResults, asked: Asked) -> pl.DataFrame:
-    """Return every change of a record in an arm, for the CSV."""
-    return results.moves().filter(pl.col("arm") == arm_of(results, asked.word("arm")).name)
+def _of_arm(table: Callable[[DebateResults], pl.DataFrame]) -> Callable[[DebateResults, Asked], pl.DataFrame]:
+    """Return a question for the rows of one arm in a table of all, for the CSV."""
+    return lambda results, asked: table(results).filter(arm=arm_of(results, asked.word("arm")).name)
 
 
 def side_table(results: DebateResults, asked: Asked) -> pl.DataFrame:
     """Return who debated in each trial of an arm, and from where they started, for the CSV."""
     arm = arm_of(results, asked.word("arm"))
     rows = [
-        {"arm": arm.name, "trial": record["trial"], "side": side, **{key: agent[key] for key in _KEYS}}
+        {"arm": arm.name, "trial": record["trial"], **agent}
         for record in results.records(arm)
-        for side, agent in record["agents"].items()
+        for agent in _agents(record)
     ]
     return pl.DataFrame(rows, infer_schema_length=None)
 
@@ -84,8 +84,8 @@ def _name(member: Any) -> str:
 
 
 TABLES: Mapping[str, Callable[[DebateResults, Asked], pl.DataFrame]] = {
-    "turns": turn_table,
+    "turns": _of_arm(DebateResults.turns),
     "sides": side_table,
-    "moves": move_table,
+    "moves": _of_arm(DebateResults.moves),
 }
 """The table behind each part of the view, by the last part of its address."""

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from threading import Lock
 from time import monotonic
-from typing import Any
+from typing import Any, TypeVar
 
 from townsquare.analysis.clock import clock_of
 from townsquare.analysis.contract import CachedRun, setting
@@ -32,6 +32,7 @@ DEPTH = 4
 """Folders below the one given in which runs are looked for."""
 _SNAPSHOTS = 6
 _NO_FILE = -1
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,23 +81,19 @@ class Library:
 
     def locations(self) -> list[RunLocation]:
         """Return every run at this moment, by id, including folders of runs that have no database yet."""
-        if _begun(self.root):
-            return [RunLocation(self.root.name or "run", self.root)]
-        if _debated(self.root):
-            return []
         arms = self._arms()
-        folders = sorted(_below(self.root, DEPTH, _begun))
-        named = ((path.relative_to(self.root).as_posix(), path) for path in folders)
-        return [RunLocation(name, path, *arms.get(path, ("", "", ""))) for name, path in named]
+        return [RunLocation(name, path, *arms.get(path, ())) for name, path in self._found(_begun).items()]
 
     def debates(self) -> dict[str, Path]:
         """Return folders of debates by id, in order."""
-        if _debated(self.root):
-            return {self.root.name or "debates": self.root}
-        if _begun(self.root):
-            return {}
-        folders = sorted(_below(self.root, DEPTH, _debated))
-        return {path.relative_to(self.root).as_posix(): path for path in folders}
+        return self._found(_debated)
+
+    def _found(self, wanted: Callable[[Path], bool]) -> dict[str, Path]:
+        """Return folders of one kind by id: the root alone, or those below it; none below a run or debates."""
+        if wanted(self.root):
+            return {self.id_of(self.root): self.root}
+        inside = () if _begun(self.root) or _debated(self.root) else _below(self.root, DEPTH, wanted)
+        return {self.id_of(path): path for path in sorted(inside)}
 
     def debate_results(self, name: str) -> DebateResults:
         """Return the debates of that id.
@@ -106,17 +103,11 @@ class Library:
         RecordError
             There are none, or they cannot be read.
         """
-        known = self.debates()
-        if name not in known:
-            raise RecordError(f"debate {name}", got="no such debate here", do="go back to the list of runs")
-        return DebateResults.open(known[name])
+        return DebateResults.open(_known(self.debates(), "debate", name))
 
     def location(self, name: str) -> RunLocation:
         """Return the run of that id. Only runs of :meth:`locations` are ever opened, whatever a request names."""
-        for location in self.locations():
-            if location.id == name:
-                return location
-        raise RecordError(f"run {name}", got="no such run here", do="go back to the list of runs")
+        return _known({location.id: location for location in self.locations()}, "run", name)
 
     def run(self, name: str) -> Run:
         """Return the run of that id, opened.
@@ -156,26 +147,19 @@ class Library:
 
     def comparisons(self) -> dict[str, Experiment]:
         """Return comparisons by id, in order; those whose manifest cannot be read are left out."""
-        if _begun(self.root):
-            return {}
-        at_root = [self.root] if _compared(self.root) else []
         known: dict[str, Experiment] = {}
-        for folder in at_root or sorted(_below(self.root, DEPTH, _compared)):
+        for name, folder in self._found(_compared).items():
             with suppress(RecordError):
-                known[self.id_of(folder)] = self._manifest(folder)
+                known[name] = self._manifest(folder)
         return known
 
     def comparison(self, name: str) -> Experiment:
         """Return the comparison of that id. Raises ``RecordError`` if there is none that can be read."""
-        known = self.comparisons()
-        if name not in known:
-            raise RecordError(f"comparison {name}", got="no such comparison here", do="go back to the list of runs")
-        return known[name]
+        return _known(self.comparisons(), "comparison", name)
 
     def id_of(self, folder: Path) -> str:
-        """Return the id of a run or comparison in a folder: its path below the root."""
-        inside = folder != self.root
-        return folder.relative_to(self.root).as_posix() if inside else self.root.name or "comparison"
+        """Return the id of a run, a comparison or debates in a folder: its path below the root, or the root's name."""
+        return folder.relative_to(self.root).as_posix() if folder != self.root else self.root.name or "root"
 
     def once_for(self, of: Experiment, what: str, make: Callable[[], dict[str, Any]]) -> dict[str, Any]:
         """Return what ``make`` gives, made once for each state of a comparison; who asks meanwhile waits."""
@@ -199,10 +183,7 @@ class Library:
 
     def _manifest(self, folder: Path) -> Experiment:
         """Return the comparison in a folder, read once for each state of its file."""
-        try:
-            at = (folder / manifest.FILE).stat().st_mtime_ns
-        except OSError:
-            at = _NO_FILE
+        _, at = _state_of(folder / manifest.FILE)
         known = self._manifests.get(folder)
         if known is None or known[0] != at:
             known = self._manifests[folder] = (at, _own_runs(Experiment.load(folder)))
@@ -224,7 +205,7 @@ class Library:
 
     def _row(self, location: RunLocation, end: float) -> dict[str, Any]:
         row: dict[str, Any] = {"id": location.id, "arm": location.arm, "error": None}
-        of_file = _state_of_file(location)
+        of_file = _state_of(record_file(location.folder))
         known = self._rows.get(location.id)
         if known is not None and known[0] == of_file:
             return {**known[1], "arm": location.arm}
@@ -244,10 +225,7 @@ class Library:
 
 def _file_of(location: RunLocation) -> int:
     """Return what tells the file of a run from another of its name: another file is another run."""
-    try:
-        return record_file(location.folder).stat().st_ino
-    except OSError:
-        return _NO_FILE
+    return _state_of(record_file(location.folder))[0]
 
 
 def _own_runs(experiment: Experiment) -> Experiment:
@@ -259,13 +237,20 @@ def _own_runs(experiment: Experiment) -> Experiment:
     return experiment
 
 
-def _state_of_file(location: RunLocation) -> tuple[int, int]:
-    """Return what changes whenever the record of a finished run is replaced or written."""
+def _state_of(path: Path) -> tuple[int, int]:
+    """Return what changes whenever a file is replaced, and what also changes when it is written."""
     try:
-        file = record_file(location.folder).stat()
+        file = path.stat()
     except OSError:
         return _NO_FILE, _NO_FILE
     return file.st_ino, file.st_mtime_ns
+
+
+def _known(those: Mapping[str, T], kind: str, name: str) -> T:
+    """Return what has this id, among those of one kind. Raises ``RecordError`` if nothing has."""
+    if name not in those:
+        raise RecordError(f"{kind} {name}", got=f"no such {kind} here", do="go back to the list of runs")
+    return those[name]
 
 
 def error_parts(error: TownsquareError) -> dict[str, str]:

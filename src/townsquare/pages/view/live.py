@@ -45,7 +45,7 @@ class EventStreams:
             await refused(scope, receive, send)
             return
         request = Request(scope)
-        ending = getattr(request.app.state, "ending", _never)
+        ending = getattr(request.app.state, "ending", lambda: False)  # else nobody ends this server
         lines = self._events(request.query_params.get("run", ""), ending)
         answer = StreamingResponse(lines, media_type="text/event-stream", headers={"Cache-Control": "no-store"})
         self._open += 1
@@ -93,11 +93,6 @@ class _Looks:
                 self._last = await run_sync(self._look)
                 self._next = current_time() + PAUSE
             return self._last
-
-
-def _never() -> bool:
-    """Return False: nobody ends this server."""
-    return False
 
 
 def _look(library: Library, name: str) -> dict[str, Any]:

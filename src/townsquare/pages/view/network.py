@@ -78,10 +78,14 @@ def false_share(of: Snapshot, step: int, proposition: int) -> bytes:
 
     -127 to 127 stands for only true to only false, ``NOT_THERE`` for an agent that saw none.
     """
+    return _codes(of, claim_table(of, step, proposition), 2 * pl.col("false") / pl.col("posts") - 1)
+
+
+def _codes(of: Snapshot, frame: pl.DataFrame, value: pl.Expr) -> bytes:
+    """Return values from -1 to 1, one signed byte by row of agents, else ``NOT_THERE``; a record may lack agents."""
     codes = np.full(of.cached.table("agents").height, NOT_THERE, np.int8)
-    sums = claim_table(of, step, proposition).filter(pl.col("agent") < codes.size)  # a damaged record may lack agents
-    share = sums["false"].to_numpy() / sums["posts"].to_numpy()
-    codes[sums["agent"].to_numpy()] = np.round((2 * share - 1) * 127).astype(np.int8)
+    rows = frame.filter(pl.col("agent").is_between(0, codes.size - 1)).select("agent", value.alias("value"))
+    codes[rows["agent"].to_numpy()] = np.round(rows["value"].to_numpy() * 127).astype(np.int8)
     return codes.tobytes()
 
 
@@ -96,11 +100,7 @@ def claim_table(of: Snapshot, step: int, proposition: int) -> pl.DataFrame:
 
 def _judged(of: Snapshot, proposition: int) -> pl.DataFrame:
     """Return ``agent``, ``step``, ``posts`` and ``false``: exposures to true and false posts on a proposition."""
-    on = (
-        of.cached.table("post_stances")
-        .filter(pl.col("proposition") == proposition)
-        .select(pl.col("post").alias("root"))
-    )
+    on = of.cached.table("post_stances").filter(proposition=proposition).select(root="post")
     known = queries.post_texts(of.cached).filter(pl.col("veracity").is_in(["true", "false"]))
     judged = known.filter(pl.col("post") == pl.col("root")).join(on, on="root", how="semi")
     rows = of.cached.lazy("exposures").select("agent", "step", "root")
@@ -131,11 +131,8 @@ def stance_codes(of: Snapshot, step: int, proposition: int) -> bytes:
 
     A record may hold what no rule may give: what lies beyond a bound is shown there, what is no number is not there.
     """
-    codes = np.full(of.cached.table("agents").height, NOT_THERE, np.int8)
-    known = pl.col("stance").is_not_nan() & pl.col("agent").is_between(0, codes.size - 1)
-    frame = queries.stances_at(of.run, step, proposition).filter(known)
-    codes[frame["agent"].to_numpy()] = np.round(frame["stance"].clip(-1.0, 1.0).to_numpy() * 127).astype(np.int8)
-    return codes.tobytes()
+    stances = queries.stances_at(of.run, step, proposition).filter(pl.col("stance").is_not_nan())
+    return _codes(of, stances, pl.col("stance").clip(-1.0, 1.0))
 
 
 def node_table(of: Snapshot, step: int, proposition: int) -> pl.DataFrame:

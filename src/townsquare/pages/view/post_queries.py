@@ -26,12 +26,7 @@ def engagement_by_root(of: Snapshot) -> pl.DataFrame:
     """Return ``root`` with counts of accepted likes, dislikes, shares, comments, flags."""
 
     def count() -> pl.DataFrame:
-        return (
-            accepted_engagement(of.cached, _ENGAGING)
-            .group_by("root")
-            .agg(pl.col(list(_ENGAGING)).sum())
-            .pipe(collected)
-        )
+        return collected(accepted_engagement(of.cached, _ENGAGING).group_by("root").agg(pl.col(*_ENGAGING).sum()))
 
     return of.cached.once("engagement by root", count)
 
@@ -64,9 +59,7 @@ def verdicts(run: CachedRun) -> pl.DataFrame:
     rows = queries.worded(run.table("verdicts"), "verdicts").join(posts, on="post", maintain_order="left")
     rows = queries.with_text(queries.with_text(rows, run, "explanation", "said"), run, "sources", "read")
     explanation, sources = (pl.col(name).fill_null("") for name in ("said", "read"))
-    return rows.select(
-        "root", "step", "verdict", "confidence", explanation.alias("explanation"), sources.alias("sources")
-    )
+    return rows.select("root", "step", "verdict", "confidence", explanation=explanation, sources=sources)
 
 
 def moderation_of(run: CachedRun, roots: list[int]) -> pl.DataFrame:

@@ -61,16 +61,7 @@ def app(folder: Path | str, token: str = "") -> Starlette:
     answers: dict[str, Callable[[Asked], Response]] = {
         "/api/runs": lambda asked: _listing(library, asked),
         "/api/debate": lambda asked: _debate(library, asked),
-        "/api/comparison": lambda asked: _of_comparison(library, asked, partial(_whole, library)),
-        "/api/answer": lambda asked: _of_comparison(
-            library, asked, lambda _, of: library.once_for(of, "the answer", partial(comparisons.answer_of, of))
-        ),
-        "/api/facts": lambda asked: _of_comparison(
-            library, asked, lambda _, of: _facts(library, of, asked.word("arm"))
-        ),
-        "/api/person": lambda asked: _of_comparison(
-            library, asked, lambda _, of: comparisons.person(library, of, asked)
-        ),
+        **{f"/api/{name}": partial(_of_comparison, library, name) for name in OF_COMPARISON},
         "/api/cascade": lambda asked: json_answer(cascades.cascade(library, asked)),
         "/api/courses": lambda asked: json_answer(comparisons.overlay(library, asked)),
         "/report": lambda asked: page_answer(library.report(asked.word("of"))),
@@ -167,18 +158,28 @@ def _debate_table(library: Library, name: str, asked: Asked) -> Response:
     return csv_answer(debates.TABLES[name](library.debate_results(wanted), asked), f"{wanted}-{name}")
 
 
-def _of_comparison(library: Library, asked: Asked, answer: Callable[[str, Experiment], Any]) -> Response:
-    wanted = asked.word("comparison")
-    return json_answer(answer(wanted, library.comparison(wanted)))
+def _of_comparison(library: Library, name: str, asked: Asked) -> Response:
+    of = library.comparison(asked.word("comparison"))
+    return json_answer(OF_COMPARISON[name](library, of, asked))
 
 
-def _whole(library: Library, name: str, of: Experiment) -> dict[str, Any]:
-    made = library.once_for(of, "the whole", lambda: comparisons.comparison(library, name, of))
+def _whole(library: Library, of: Experiment, asked: Asked) -> dict[str, Any]:
+    made = library.once_for(of, "the whole", lambda: comparisons.comparison(library, asked.word("comparison"), of))
     return {**made, "report": comparisons.has_report(of)}
 
 
-def _facts(library: Library, of: Experiment, arm: str) -> dict[str, Any]:
+def _facts(library: Library, of: Experiment, asked: Asked) -> dict[str, Any]:
+    arm = asked.word("arm")
     return library.once_for(of, f"facts of {arm}", partial(comparisons.facts, of, arm))
+
+
+OF_COMPARISON: Mapping[str, Callable[[Library, Experiment, Asked], Any]] = {
+    "comparison": _whole,
+    "answer": lambda library, of, _: library.once_for(of, "the answer", partial(comparisons.answer_of, of)),
+    "facts": _facts,
+    "person": comparisons.person,
+}
+"""What can be asked of a comparison, by the last part of its address."""
 
 
 def _compared_table(library: Library, name: str, asked: Asked) -> Response:
