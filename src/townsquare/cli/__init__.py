@@ -74,9 +74,8 @@ def _called(words: list[str]) -> int:
     if "--help" in words or "-h" in words:
         explain_in_full(words)
     if words[:1] == ["sweep"] and any(word.split("=")[0] == "--over" for word in words):
-        complain(
-            "`sweep --over` is now `debate sweep --vary`; the old name still works, but use the new one", kind="note"
-        )
+        moved = "`sweep --over` is now `debate sweep --vary`; the old name still works, but use the new one"
+        complain(moved, kind="note")
         words = ["debate", *words]
     try:
         with private_umask():

@@ -53,8 +53,7 @@ def analyze(
         raise SettingError("--safe-cells", got="without files", allowed="with CSV files", do="leave it out")
     if list_them:
         return _list(as_json=as_json, markdown=markdown)
-    if folder is None:
-        raise SettingError("RUN", got="nothing", allowed="the folder of a recorded run, or --list")
+    folder = options.required("RUN", folder, "the folder of a recorded run, or --list")
     named = None if only is None else options.words_of(only)
     run = Run.open(folder)
     results = each(run, named, None if without is None else Run.open(without))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 from typing import Annotated
 
@@ -72,7 +73,7 @@ def verify(
     /,
     *,
     runs: list[Path] | None = None,
-    sample: options.Whole = 1,
+    sample: Annotated[int, Parameter(converter=partial(options.whole, least=0))] = 1,
     digest: str | None = None,
     as_json: options.AsJson = False,
 ) -> int:
@@ -92,7 +93,6 @@ def verify(
     from townsquare.experiments.bundle.check import FAILED, Finding, check
     from townsquare.experiments.bundle.freeze import Bundle
 
-    options.at_least("--sample", sample, 0)
     made = Bundle.load(file)
     findings = check(made, file.parent, sample, runs or (), lambda name: complain(f"re-running {name}", kind="verify"))
     if digest is not None and digest != made.digest:

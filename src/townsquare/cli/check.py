@@ -19,12 +19,9 @@ def golden(*files: Annotated[Path, Parameter(name="FILE")], as_json: options.AsJ
     files
         Recorded inputs and outputs as JSON lines.
     """
-    from townsquare.core.errors import SettingError
     from townsquare.testing.golden.golden import check
 
-    if not files:
-        raise SettingError("FILE", got="nothing", allowed="at least one golden file")
-    results = [check(file) for file in files]
+    results = [check(file) for file in options.required("FILE", files, "at least one golden file")]
     if as_json:
         listed = []
         for result in results:

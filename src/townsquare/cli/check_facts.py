@@ -50,23 +50,15 @@ def facts(
     markdown
         With --list: print the page docs/realism.md.
     """
-    from townsquare.core.errors import SettingError
     from townsquare.experiments.facts import check_facts
 
     if list_them:
         return _list(file, as_json=as_json, markdown=markdown)
-    if folder is None:
-        raise SettingError("RUN", got="nothing", allowed="the folder of a run or of a comparison, or --list")
+    folder = options.required("RUN", folder, "the folder of a run or of a comparison, or --list")
     report = check_facts(folder, arm=arm, facts=file)
     if as_json:
-        checks = [_plain(check) for check in report.checks]
-        return show_json(
-            {
-                "event": "result",
-                **picked(report, "answer", "left_out", "of_rules", "by_class", "runs", "arm"),
-                "facts": checks,
-            }
-        )
+        whole = picked(report, "answer", "left_out", "of_rules", "by_class", "runs", "arm")
+        return show_json({"event": "result", **whole, "facts": [_plain(check) for check in report.checks]})
     _show(report)
     return 0
 
@@ -91,16 +83,8 @@ def _show(report: FactReport) -> None:
     def row(check: FactCheck) -> tuple[str, ...]:
         ends = f" [{short_number(check.low)}, {short_number(check.high)}]" if math.isfinite(check.low) else ""
         fact, left = check.fact, "yes" if check.fact.left_out else ""
-        return (
-            fact.id,
-            CLASSES.get(fact.scope, fact.scope),
-            f"{short_number(check.value)}{ends}",
-            fact.target,
-            check.verdict,
-            fact.unit,
-            fact.certainty,
-            left,
-        )
+        scope, value = CLASSES.get(fact.scope, fact.scope), f"{short_number(check.value)}{ends}"
+        return fact.id, scope, value, fact.target, check.verdict, fact.unit, fact.certainty, left
 
     measured = [check for check in report.checks if check.measured]
     heads = ("fact", "class", "value", "target", "inside", "unit", "certainty", "not for defaults")

@@ -30,12 +30,10 @@ def people(
     markdown
         Print Markdown, for docs/beliefs-and-people.md.
     """
-    from townsquare.core.errors import SettingError
     from townsquare.humans.effects.check import check_people
     from townsquare.pages.people import arms
 
-    if not folders:
-        raise SettingError("DIR", got="nothing", allowed="at least one folder of data")
+    options.required("DIR", folders, "at least one folder of data")
     with options.Shown(quiet=as_json or markdown).progress(len(folders), "reading", "folder") as progress:
         checked = check_people(folders, fit=fit, on_progress=progress.at)
     if as_json:

@@ -25,7 +25,7 @@ def policy(
     /,
     *,
     held_out: Annotated[bool, Parameter(negative="--no-held-out")] = True,
-    draws: options.Whole = 1000,
+    draws: options.Positive = 1000,
     seed: options.Seed = None,
     skip_bad: options.SkipBad = False,
     as_json: options.AsJson = False,
@@ -47,7 +47,6 @@ def policy(
     from townsquare.humans.policy.check import check_policy_against
     from townsquare.humans.policy.data import read_panel
 
-    options.at_least("--draws", draws)
     panel = read_panel(folder, skip_bad=skip_bad)
     report = check_policy_against(panel, held_out=held_out, draws=draws, seed=1 if seed is None else seed)
     if as_json:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
 from pathlib import Path
 
 from townsquare.cli import options
@@ -34,10 +33,10 @@ def waves(
     if out is not None:
         options.write(out, trajectories_csv(run, asked), replace=replace)
     if as_json:
-        return show_json({"waves": [asdict(check) for check in checked], "trajectories": str(out) if out else None})
+        return show_json({"waves": checked, "trajectories": str(out) if out else None})
     signed = known(digits(3, sign=True))
     show(
-        "Later waves of the survey, and what the rule says of the same people", [asdict(check) for check in checked],
+        "Later waves of the survey, and what the rule says of the same people", checked,
         (str, "proposition", "wave", "step", "respondents"), (signed, "measured change=measured", "simulated"),
         (digits(3), "error of the rule=error", "error of no change=error_still"), (signed, "correlation"),
         words=("proposition",),

@@ -115,7 +115,6 @@ class Study(NamedTuple):
         from townsquare.scenario.settings import resolve_with_scenario
         from townsquare.simulation.scenario_copy import left_out
 
-        options.at_least("--workers", placed.workers)
         base = resolve_with_scenario(*self.layers, origins=self.origins)
         arms = arms_of(self.vary, one_at_a_time=self.one_at_a_time)
 
@@ -267,39 +266,27 @@ def _show(
 
 def _show_effects(experiment: Experiment, made: Answer, *, every: bool) -> None:
     """Print the primary outcome arm by arm, with its course over time; or every outcome."""
-    from townsquare.core.words import count
+    from townsquare.core.words import chance, count
     from townsquare.experiments.courses import bands, sparklines
 
     rows = [row for row in made.effects.to_dicts() if every or row["role"] == "primary"]
     columns = (
-        (number, "mean"), (_signed, "difference"), (str, "95% CI=interval"), (_chance, "p (Holm)=p_holm"),
+        (number, "mean"), (_signed, "difference"), (str, "95% CI=interval"), (chance, "p (Holm)=p_holm"),
         (str, "verdict"),
     )  # fmt: skip
     for row in rows:
         row["interval"] = "" if math.isnan(row["low"]) else f"{signed(row['low'], 3)} to {signed(row['high'], 3)}"
     if every:
-        show(
-            "All outcomes, the largest difference relative to its 95% CI first",
-            rows,
-            (str, "outcome=title", "unit", "arm=label"),
-            *columns,
-        )
+        title = "All outcomes, the largest difference relative to its 95% CI first"
+        show(title, rows, (str, "outcome=title", "unit", "arm=label"), *columns)
         return
     lines = sparklines(bands(experiment.courses()), made.primary)
-    blank = dict.fromkeys(("difference", "p_holm"), math.nan) | {"interval": "", "verdict": "baseline"}
-    shown = (
-        [{"arm": experiment.baseline, "label": made.baseline, "mean": rows[0]["base"], **blank}, *rows] if rows else []
-    )
-    for row in shown:
-        row["course"] = lines.of_arm.get(row["arm"], "")
-    if shown:
-        show(
-            f"{rows[0]['title']}, {rows[0]['unit']}",
-            shown,
-            (str, "arm=label"),
-            *columns,
-            (str, f"{lines.title}=course"),
-        )
+    if rows:
+        base = {"arm": experiment.baseline, "label": made.baseline, "mean": rows[0]["base"], "verdict": "baseline"}
+        base |= {"difference": math.nan, "interval": "", "p_holm": math.nan}
+        shown = [row | {"course": lines.of_arm.get(row["arm"], "")} for row in (base, *rows)]
+        title = f"{rows[0]['title']}, {rows[0]['unit']}"
+        show(title, shown, (str, "arm=label"), *columns, (str, f"{lines.title}=course"))
     others = made.effects.height - len(rows)
     if others:
         untested = made.effects.filter(role="secondary")["p"].is_nan().sum()
@@ -309,7 +296,3 @@ def _show_effects(experiment: Experiment, made: Answer, *, every: bool) -> None:
 
 def _signed(value: float) -> str:
     return "" if math.isnan(value) else signed(value, 3)
-
-
-def _chance(p: float) -> str:
-    return "" if math.isnan(p) else "<0.001" if p < 0.001 else f"{p:.3f}"

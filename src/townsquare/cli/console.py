@@ -80,6 +80,12 @@ def answer(facts: Mapping[str, object], *lines: object, as_json: bool) -> int:
     return 0
 
 
+def asked(question: str) -> str:
+    """Return the line that a user answers to a question at the terminal."""
+    print(question, end="", file=sys.stderr, flush=True)
+    return sys.stdin.readline().strip()
+
+
 def show_answer(answer: Answer) -> None:
     """Print the answer of a comparison or a run, a sentence a line."""
     for line in answer.lines:

@@ -65,11 +65,6 @@ def counterfactual(
     return 0 if exact else 1
 
 
-def _points(difference: float) -> str:
-    """Return a difference of shares in percentage points."""
-    return f"{100 * difference:+.1f}"
-
-
 def _agrees(run: Run) -> bool:
     """Return whether the rule, executed again with everything left in, gives what was recorded."""
     from townsquare.analysis.beliefs import person_beliefs
@@ -113,7 +108,7 @@ def _show(run: Run, result: CounterfactualBeliefs, agent: int | None, *, exact: 
             result.claim_effect,
             (str, "claims=truth"), (number, "pairs of person and claim=met"),
             (share, "recorded=believe_recorded", "without=believe_without"),
-            (_points, "effect, percentage points=effect"),
+            (lambda effect: f"{100 * effect:+.1f}", "effect, percentage points=effect"),
             (number, "stopped believing=stopped", "started believing=began"), words=("claims",),
         )  # fmt: skip
     if agent is not None:

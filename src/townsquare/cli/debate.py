@@ -91,12 +91,10 @@ def sweep(
     vary
         A setting and its values, such as u=0.2,0.4 or topic=austerity,adopt-atheism; repeat for all combinations.
     """
-    from townsquare.core.errors import SettingError
     from townsquare.debate.resolve import resolve_debates
     from townsquare.debate.sweep import arms_over, sweep_layers
 
-    if not vary:
-        raise SettingError("--vary", got="nothing", allowed="a setting and its values, such as u=0.2,0.4,0.6,0.8,1.0")
+    vary = options.required("--vary", vary, "a setting and its values, such as u=0.2,0.4,0.6,0.8,1.0")
     varied = options.varied(vary)
     layers = sweep_layers(debated.layers(target), varied)
     name = resolve_debates(*layers).bank.name if "topic" not in varied else "topics"
@@ -123,7 +121,6 @@ def hold(
     from townsquare.experiments.execution import ExecutionTargets
     from townsquare.models.store import FILE as CALLS
 
-    options.at_least("--workers", placed.workers)
     workers = placed.workers or (None if placed.on else processes)
     varies = any(key.startswith("model") for arm in arms for key in arm.changes)
     if varies or resolve_debates(*layers, arms[0].changes).settings.model.name != "none":
@@ -150,15 +147,13 @@ def hold(
 def _show(results: DebateResults, location: OutputLocation, shown: options.Shown) -> None:
     from townsquare.pages.debates.page import write_pages
 
-    page = location.shown(write_pages(results).name)
+    where, page = location.shown(), location.shown(write_pages(results).name)
     for arm, trial, error in results.failed:
         complain(f"trial {trial} of {arm}: {error}", kind="failed")
     measures: Any = results.measures_frame() if any(results.records(arm) for arm in results.arms) else []
-    if not shown.is_told(location.shown(), {"debates": location.shown(), "report": page, "measures": measures}):
+    if not shown.is_told(where, {"debates": where, "report": page, "measures": measures}):
         _show_tables(results)
-        print(
-            f"debates     {location.shown()}\nreport      {page}\ntranscripts {location.shown()}/<arm>/transcript.html"
-        )
+        print(f"debates     {where}\nreport      {page}\ntranscripts {where}/<arm>/transcript.html")
 
 
 def _show_tables(results: DebateResults) -> None:

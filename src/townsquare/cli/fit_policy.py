@@ -23,7 +23,7 @@ def fit_policy(
     out: Path | None = None,
     replace: options.Replace = False,
     penalty: float | None = None,
-    repeats: options.Whole = 2,
+    repeats: options.Positive = 2,
     seed: options.Seed = None,
     skip_bad: options.SkipBad = False,
     as_json: options.AsJson = False,
@@ -56,7 +56,6 @@ def fit_policy(
 
     if penalty is not None and not penalty > 0:
         raise SettingError("--penalty", got=str(penalty), allowed="a number above 0")
-    options.at_least("--repeats", repeats)
     labels = None if headlines is None else read_labels(headlines)
     panel = read_panel(folder, skip_bad=skip_bad)
     fitted = fit_to(panel, penalty=penalty, repeats=repeats, seed=42 if seed is None else seed)

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from functools import partial
 from pathlib import Path
+from typing import Annotated
+
+from cyclopts import Parameter
 
 from townsquare.cli import options
 from townsquare.cli.console import answer, complain, show, show_json
@@ -15,7 +18,7 @@ def forecast(
     *,
     chosen: options.SeededSize = options.SEEDED,
     like: Path | None = None,
-    sample: options.Whole = 200,
+    sample: Annotated[int, Parameter(converter=partial(options.whole, least=2))] = 200,
     as_json: options.AsJson = False,
 ) -> int:
     """Estimate calls, tokens and cost of a run with a language model, without calling one.
@@ -42,7 +45,6 @@ def forecast(
     if not asks(settings):
         do = "this run calls no language model: add `--set policy=llm`"
         raise SettingError("policy", got=settings.member("policy"), do=do)
-    options.at_least("--sample", sample, 2)
     purposes = estimate(settings, sample=sample, like=Run.open(like) if like is not None else None)
     date = usage.of(settings.config.serving.prices).date
     amounts = ("tokens_in", "tokens_out", "usd")

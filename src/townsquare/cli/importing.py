@@ -33,13 +33,11 @@ def import_files(
         YAML that maps the columns, if the importer needs one; see docs/scenarios.md.
     """
     from townsquare.core.documents import read_yaml
-    from townsquare.core.errors import SettingError
     from townsquare.scenario.importers.contract import import_scenario, importer
     from townsquare.settings.problems import validated
 
     member = importer(name)
-    if not files:
-        raise SettingError("FILE", got="nothing", allowed="the files that the platform exported")
+    options.required("FILE", files, "the files that the platform exported")
     given = {} if mapping is None else read_yaml(mapping)
     scenario, notices = import_scenario(member, files, validated(member.params, given, mapping or "--mapping"), into)
     accounts = 0 if scenario.accounts is None else len(scenario.accounts)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 from cyclopts import Parameter
 
 from townsquare.cli import options
-from townsquare.cli.console import answer, complain, safe, show
+from townsquare.cli.console import answer, asked, complain, safe, show
 from townsquare.core.errors import SettingError
 from townsquare.core.files import bundled_folder, writing
 
@@ -71,7 +71,7 @@ def init(
     notes, columns = _counted(folder), start.survey.columns if start.survey else ()
     facts: dict[str, object] = {
         "files": [str(file) for file in files], "propositions": [*chosen, *stated], "notes": [*start.notes, *notes],
-        "posts": dict(start.posts), "columns": [guess._asdict() for guess in columns],
+        "posts": dict(start.posts), "columns": columns,
         "commands": commands,
     }  # fmt: skip
     if not as_json:
@@ -137,17 +137,12 @@ def _propositions(start: Start, *, ask: bool) -> tuple[list[str], list[str]]:
     if items:
         for number, guess in enumerate(start.items, 1):
             print(f"  {number}  {safe((guess.meaning or {})['statement'])}")
-        given = _asked(f"Which of these are propositions? Numbers, or Enter for all {len(items)}: ").replace(",", " ")
+        given = asked(f"Which of these are propositions? Numbers, or Enter for all {len(items)}: ").replace(",", " ")
         if not all(word.isdecimal() and 1 <= int(word) <= len(items) for word in given.split()):
             raise SettingError("propositions", got=repr(given[:80]), allowed=f"numbers from 1 to {len(items)}")
         return [items[int(word) - 1] for word in given.split()] or items, []
-    statement = _asked("No rating scale was listed. A statement that beliefs are about, or Enter for none: ")
+    statement = asked("No rating scale was listed. A statement that beliefs are about, or Enter for none: ")
     return [], [statement] if statement else []
-
-
-def _asked(question: str) -> str:
-    print(question, end="", file=sys.stderr, flush=True)
-    return sys.stdin.readline().strip()
 
 
 def _counted(folder: Path) -> list[str]:

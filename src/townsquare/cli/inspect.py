@@ -104,15 +104,12 @@ def _show(facts: dict[str, Any]) -> None:
     if "verified" in facts:
         lines.append(("verified", "all steps and settings match their hashes"))
     if health:
-        lines.append(("people", number(health["persons"])))
-        lines.append(
-            ("inactive", f"{health['silent_share']:.1%} of the people online in a step do nothing (mean over steps)")
-        )
+        silent = f"{health['silent_share']:.1%} of the people online in a step do nothing (mean over steps)"
+        lines += [("people", number(health["persons"])), ("inactive", silent)]
         done = ", ".join(f"{word.replace('_', ' ')} {count:,}" for word, count in health["actions"].items())
         lines.append(("actions", done or "none"))
-        because = ", ".join(
-            f"{REASONS.get(reason, reason)} {count:,}" for reason, count in health["refused_because"].items()
-        )
+        refused = health["refused_because"].items()
+        because = ", ".join(f"{REASONS.get(reason, reason)} {count:,}" for reason, count in refused)
         tried = f"{health['refused_share']:.1%} of attempted actions"
         lines.append(("refused", tried + (f" ({because})" if because else "")))
         if health["unhealthy"]:

@@ -19,11 +19,10 @@ def show_multiverse(
 ) -> None:
     """Write the page, and print the range of each effect over the universes and the choice that drives it."""
     import numpy as np
-    import polars as pl
 
     from townsquare.analysis import describe
-    from townsquare.experiments.multiverse import Multiverse, specifications, variance_shares
-    from townsquare.pages.report.multiverse_page import finding, outcomes_shown, write_multiverse
+    from townsquare.experiments.multiverse import Multiverse
+    from townsquare.pages.report.multiverse_page import finding, frames_of, write_multiverse
 
     made = Multiverse(experiment, tuple(across), tuple(contrast))
     made.save()
@@ -31,36 +30,25 @@ def show_multiverse(
     page = location.shown("report.html")
     for error in experiment.errors:
         complain(error, kind="failed")
-    curves, shares = [], []
-    for name in outcomes_shown(made):
-        effects = made.effects(name)
-        named = pl.lit(name).alias("outcome")
-        curves.append(specifications(effects, made.across).select(named, pl.all()))
-        shares.append(variance_shares(effects, made.across).select(named, pl.all()))
+    frames = frames_of(made)
+    curves, shares = frames["specifications"], frames["variance_shares"]
     runs = [picked(run, "arm", "seed", "state", "folder") for run in experiment.runs]
     facts = {"comparison": location.shown(), "report": page, "runs": runs}
-    if shown.is_told(location.shown(), facts | {"specifications": _joined(curves), "shares": _joined(shares)}):
+    if shown.is_told(location.shown(), facts | {"specifications": curves, "shares": shares}):
         return
-    for curve, share in zip(curves[:1], shares[:1], strict=True):  # the primary outcome
-        for (name, side), part in curve.group_by("outcome", "side", maintain_order=True):
-            what = describe(str(name))
-            print(f"{what.title}, {side}: {finding(part, share.filter(pl.col('side') == side), what)}")
-    rows = [
-        (name, side, part.height, *np.quantile(part["effect"], (0.5, 0, 1)).tolist(), (part["effect"] > 0).sum(), most)
-        for curve, share in zip(curves, shares, strict=True)
-        for (name, side), part in curve.group_by("outcome", "side", maintain_order=True)
-        for most in [_most(share.filter(pl.col("side") == side))]
-    ]
+    rows: list[tuple[Any, ...]] = []
+    for (name, side), part in curves.group_by("outcome", "side", maintain_order=True) if curves.height else ():
+        what, share, effect = describe(str(name)), shares.filter(outcome=name, side=side), part["effect"]
+        if name == curves["outcome"][0]:  # the primary outcome
+            print(f"{what.title}, {side}: {finding(part, share, what)}")
+        middle, low, high = np.quantile(effect, (0.5, 0, 1)).tolist()
+        rows.append((name, side, part.height, middle, low, high, (effect > 0).sum(), _most(share)))
     show(
         "Effects over all universes", rows, (str, "outcome", "effect of"), (str, "universes"),
         (digits(3, sign=True), "median", "minimum", "maximum"),
         (str, "universes above 0", "most variance from"),
     )  # fmt: skip
     print(f"Report: {page}")
-
-
-def _joined(frames: list[pl.DataFrame]) -> list[dict[str, Any]]:
-    return [row for frame in frames for row in frame.to_dicts()]
 
 
 def _most(shares: pl.DataFrame) -> str:

@@ -52,9 +52,9 @@ def score(
             scored.notes.write_csv(out / "notes.csv")
             scored.raters.write_csv(out / "raters.csv")
     if as_json:
-        side = scored.results.smaller_side
+        results = scored.results
         return show_json(
-            {"notes": scored.notes.to_dicts(), "smaller_side": side, "loss": scored.results.people.first.loss}
+            {"notes": scored.notes, "smaller_side": results.smaller_side, "loss": results.people.first.loss}
         )
     _show_scores(scored)
     if out is not None:

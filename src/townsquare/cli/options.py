@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
 from cyclopts import Parameter
 
@@ -18,17 +19,25 @@ if TYPE_CHECKING:
     from townsquare.settings.layers import Layer
     from townsquare.settings.resolve import Settings
 
+T = TypeVar("T")
 
-def whole(_kind: object, tokens: Sequence[Any]) -> int:
-    """Convert a whole number as written; cyclopts itself would round 2.5 to 2."""
+
+def whole(_kind: object, tokens: Sequence[Any], least: int | None = None) -> int:
+    """Convert a whole number as written, of at least ``least``; cyclopts itself would round 2.5 to 2."""
+    from townsquare.core.errors import SettingError
+
     text = tokens[0].value
     try:
-        return int(text)
+        number = int(text)
     except ValueError:
         raise ValueError(f'"{text}" is not a whole number') from None
+    if least is not None and number < least:
+        raise SettingError(tokens[0].keyword, got=str(number), allowed=f"a whole number of at least {least}")
+    return number
 
 
 Whole = Annotated[int, Parameter(converter=whole)]
+Positive = Annotated[int, Parameter(converter=partial(whole, least=1))]
 TARGET = "A bundled scenario or preset, a scenario file or folder, or a configuration file (YAML or JSON)."
 Target = Annotated[str | None, Parameter(help=TARGET)]
 Folder = Annotated[Path, Parameter(name="RUN", help="The folder of a recorded run.")]
@@ -146,12 +155,13 @@ class Recorded:
 SHOWN, SIZED, SEEDED, RECORDED = Shown(), Sized(), SeededSize(), Recorded()
 
 
-def at_least(option: str, value: int | None, least: int = 1) -> None:
-    """Raise ``SettingError`` for a number below ``least``."""
+def required(option: str, given: T | None, allowed: str) -> T:
+    """Return what is given for an option. Raises ``SettingError`` if that is nothing."""
     from townsquare.core.errors import SettingError
 
-    if value is not None and value < least:
-        raise SettingError(option, got=str(value), allowed=f"a whole number of at least {least}")
+    if not given:
+        raise SettingError(option, got="nothing", allowed=allowed)
+    return given
 
 
 def words_of(lists: Sequence[str] | None) -> list[str]:

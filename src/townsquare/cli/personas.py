@@ -134,9 +134,8 @@ def describe(
         traits = people.traits
     shares = persona_shares(traits, bank, respondents)
     if as_json:
-        margins = [margin._asdict() for margin in reached]
         head = {"n": int(traits.shape[0]), "expected": expected}
-        return show_json({**head, "traits": [_plain(trait) for trait in shares], "margins": margins})
+        return show_json({**head, "traits": [_plain(trait) for trait in shares], "margins": reached})
     _show(shares, int(traits.shape[0]), expected)
     _show_margins(reached)
     return 0
@@ -148,7 +147,7 @@ def _show_margins(reached: Sequence[Reached]) -> None:
         return
     percent = known("{:.1%}".format)
     show(
-        "Margins", [margin._asdict() for margin in reached], (str, "trait", "answer"),
+        "Margins", reached, (str, "trait", "answer"),
         (percent, "target", "respondents", "agents"), (lambda gap: f"{100 * gap:+.2f}", "gap, points=gap"),
         words=("trait", "answer"),
     )  # fmt: skip

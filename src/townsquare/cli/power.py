@@ -19,7 +19,7 @@ def power(
     effect: float | None = None,
     chance: Annotated[float, Parameter(name="--power")] = 0.8,
     level: float = 0.05,
-    tests: options.Whole = 1,
+    tests: options.Positive = 1,
     as_json: options.AsJson = False,
 ) -> int:
     """Compute how many seeds detect an effect, from the SD of paired differences in a pilot comparison.
@@ -44,7 +44,6 @@ def power(
     from townsquare.experiments.power import seeds_needed
     from townsquare.experiments.primary import check_outcome, suggested
 
-    options.at_least("--tests", tests)
     pilot = Experiment.load(folder)
     known = [name for name in pilot.outcomes.columns if name not in ("arm", "seed")]
     names = [check_outcome(name, known) for name in outcome or (pilot.primary or suggested(pilot.outcomes),)]

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from townsquare.cli import options
-from townsquare.cli.console import complain, safe, show, show_json
+from townsquare.cli.console import asked, complain, safe, show, show_json
 
 if TYPE_CHECKING:
     from townsquare.experiments.pruning import Plan
@@ -54,7 +54,8 @@ def prune(
     if not shown.as_json and not shown.quiet:
         _show(listed)
     may_ask = sys.stdin.isatty() and not shown.as_json
-    agreed = bool(listed.items) and (yes or (may_ask and _asked(listed)))
+    question = f"Remove these {len(listed.items)} ({in_units(listed.size)})? [y/N] "
+    agreed = bool(listed.items) and (yes or (may_ask and asked(question).lower() in ("y", "yes")))
     failed = _remove_all(listed) if agreed else {}
     if shown.as_json:
         show_json(_result(listed, failed, agreed=agreed))
@@ -85,14 +86,6 @@ def seconds(text: str) -> float:
     if match is None:
         raise SettingError("--older", got=repr(text[:40]), allowed="hours, days or weeks, such as 12h, 30d, 2w")
     return float(match[1]) * UNITS[match[2]]
-
-
-def _asked(listed: Plan) -> bool:
-    """Ask for confirmation at the terminal."""
-    from townsquare.cli.doctor import in_units
-
-    print(f"Remove these {len(listed.items)} ({in_units(listed.size)})? [y/N] ", end="", file=sys.stderr, flush=True)
-    return sys.stdin.readline().strip().lower() in ("y", "yes")
 
 
 def _remove_all(listed: Plan) -> dict[Path, str]:

@@ -32,8 +32,7 @@ def report(
     from townsquare.core.errors import SettingError
     from townsquare.pages.reports import write_files_of
 
-    if not folders:
-        raise SettingError("RUN", got="nothing", allowed="at least one folder of a run, comparison or debates")
+    options.required("RUN", folders, "at least one folder of a run, comparison or debates")
     if out is not None and len({folder.resolve().name for folder in folders}) < len(folders):
         raise SettingError("RUN", got="folders with the same name", allowed="folders with different names, with --out")
     if safe_cells and out is None:

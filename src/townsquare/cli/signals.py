@@ -11,7 +11,7 @@ import threading
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from contextlib import contextmanager
-from types import FrameType, TracebackType
+from types import FrameType
 from typing import TYPE_CHECKING, Any, Self
 
 if TYPE_CHECKING:
@@ -28,9 +28,8 @@ def no_interrupt_lost() -> Iterator[None]:
 
     def hook(dropped: UnraisableHookArgs) -> None:
         if issubclass(dropped.exc_type, KeyboardInterrupt):
-            again = threading.Timer(
-                AGAIN, signal.raise_signal, (signal.SIGINT,)
-            )  # not here, where it would be lost too
+            # Not here, where it would be lost too.
+            again = threading.Timer(AGAIN, signal.raise_signal, (signal.SIGINT,))
             again.daemon = True
             again.start()
         else:
@@ -59,9 +58,7 @@ class _Handlers(ABC):
                 self._before[number] = signal.signal(number, self._handle)
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         for number, handler in self._before.items():
             signal.signal(number, handler)
 

@@ -37,12 +37,11 @@ def sweep(
     outcome
         The outcome to show, such as reach_false_mean; default: that of the scenario.
     """
-    from townsquare.core.errors import SettingError
-
-    if not vary:
-        raise SettingError("--vary", got="nothing", allowed="a setting and its values, such as beliefs.pull=0.001,0.01")
+    varied = options.varied(
+        options.required("--vary", vary, "a setting and its values, such as beliefs.pull=0.001,0.01")
+    )
     layers, origins = sized.layers(target)
-    study = Study("sweep", layers, origins, options.varied(vary), seeds, sized.given(), outcome, once)
+    study = Study("sweep", layers, origins, varied, seeds, sized.given(), outcome, once)
     return study.carry_out(placed, shown, lambda experiment, at: _show(experiment, at, shown), no_copy=no_copy)
 
 

@@ -94,7 +94,7 @@ def _show_claims(beliefs: Sequence[ClaimBelief], words: str) -> None:
 
 def _show_claim(run: Run, agent: str, claim: int, *, as_json: bool) -> int:
     """Print how strongly an agent believed a claim at each exposure, with the parts of the belief."""
-    from townsquare.analysis.causes.claims import claims_of, share
+    from townsquare.analysis.causes.claims import claims_of, holds_claims, share
     from townsquare.analysis.verbs import agent_number
 
     number = agent_number(run, agent)
@@ -102,7 +102,9 @@ def _show_claim(run: Run, agent: str, claim: int, *, as_json: bool) -> int:
     if claim not in beliefs:
         met = ", ".join(map(str, list(beliefs)[:LARGEST]))
         met += f" and {len(beliefs) - LARGEST} more" if len(beliefs) > LARGEST else ""
-        raise SettingError("--claim", got=str(claim), allowed=met or _no_claims(run))
+        no_claims = "none: the belief rule of this run holds no belief in claims"
+        none = "none: this agent was shown no claim" if holds_claims(run) else no_claims
+        raise SettingError("--claim", got=str(claim), allowed=met or none)
     belief = beliefs[claim]
     if as_json:
         return show_json({**asdict(belief), "sentences": belief.sentences})
@@ -117,14 +119,6 @@ def _show_claim(run: Run, agent: str, claim: int, *, as_json: bool) -> int:
         (share, "believed afterwards=remembered"), words=("shown by", "label shown"),
     )  # fmt: skip
     return 0
-
-
-def _no_claims(run: Run) -> str:
-    from townsquare.analysis.causes.claims import holds_claims
-
-    if holds_claims(run):
-        return "none: this agent was shown no claim"
-    return "none: the belief rule of this run holds no belief in claims"
 
 
 def _plain(causes: Why) -> dict[str, Any]:
@@ -215,7 +209,8 @@ def _show_records(evidence: tuple[Evidence, ...], most: int | None) -> None:
         belief = f"log odds L = {basis.log_odds:+.6f}, stance S = {basis.stance:+.6f}"
         own = f"; profile {safe(basis.profile)}" if basis.profile else ""
         print(f"uptake u = {basis.uptake:g}, anchoring a = {basis.anchoring:g}{own}")
-        print(f"The prior (log odds {basis.prior:+.6f}) and the records give {belief}{more}: {_comparison(basis)}\n")
+        equal = "as recorded" if basis.agrees else f"NOT EQUAL to the recorded {basis.recorded:+.6f}"
+        print(f"The prior (log odds {basis.prior:+.6f}) and the records give {belief}{more}: {equal}\n")
 
 
 def _show_without(evidence: tuple[Evidence, ...], claim: int) -> None:
@@ -239,26 +234,13 @@ def _holding(evidence: tuple[Evidence, ...], claim: int) -> Evidence:
 
 
 def _show_table_of(title: str, records: Sequence[HeldRecord]) -> None:
-    def state(record: HeldRecord) -> str:
+    def row(record: HeldRecord) -> dict[str, Any]:
         by = f" by {record.by}" if record.by is not None else ""
-        return "active" if record.active else f"{record.change}{by}"
+        adds, state = (exact(record.amount), "active") if record.active else ("0", f"{record.change}{by}")
+        return asdict(record) | {"adds": adds, "state": state, "polarity": "for" if record.polarity > 0 else "against"}
 
-    rows = [
-        asdict(argument)
-        | {
-            "adds": argument.amount if argument.active else None,
-            "state": state(argument),
-            "is_for": argument.polarity > 0,
-        }
-        for argument in records
-    ]
     show(
-        title, rows, (str, "id=claim"), (lambda adds: "0" if adds is None else exact(adds), "adds"),
-        (("against", "for").__getitem__, "polarity=is_for"), (digits(3), "strength", "weight"),
+        title, map(row, records), (str, "id=claim", "adds", "polarity"), (digits(3), "strength", "weight"),
         (str, "origin", "state", "since"), (known(str), "post"), (cut(24), "from=name"),
-        (cut(LONGEST_RECORD_TEXT), "text"),
+        (cut(LONGEST_RECORD_TEXT), "text"), words=("origin", "state", "from", "text"),
     )  # fmt: skip
-
-
-def _comparison(basis: Evidence) -> str:
-    return "as recorded" if basis.agrees else f"NOT EQUAL to the recorded {basis.recorded:+.6f}"

@@ -92,6 +92,15 @@ def percent(value: float | None) -> str:
     return f"{100 * value:.1f}%" if fine else f"{100 * value:.0f}%"
 
 
+def chance(p: float) -> str:
+    """Return a p value; nothing where none is defined.
+
+    >>> chance(0.04), chance(0.0002), chance(float("nan"))
+    ('0.040', '<0.001', '')
+    """
+    return "" if math.isnan(p) else "<0.001" if p < 0.001 else number(p, 3)
+
+
 def count(n: int, singular: str, plural: str = "") -> str:
     """Return ``n`` of a thing in words.
 

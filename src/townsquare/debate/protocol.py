@@ -5,7 +5,6 @@ from __future__ import annotations
 import inspect
 import re
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import closing
 from functools import cached_property, partial
 from typing import Any
 
@@ -18,14 +17,13 @@ from townsquare.core.text_table import Table, table
 from townsquare.core.words import count, listed, number, signed_three, significant
 from townsquare.debate import trial
 from townsquare.debate.contract import ActiveRecord, Claim, Side, Turn
-from townsquare.debate.resolve import FAMILIES, MEMBERS
+from townsquare.debate.resolve import FAMILIES, MEMBERS, at_path
 from townsquare.debate.results import DebateArm, DebateResults
 from townsquare.debate.settings import DECLARED, Debates
 from townsquare.experiments.protocol.document import Block, Study, prose, quoted
 from townsquare.experiments.protocol.settings_used import SettingUsed, StudyFacts, arms_table, settings_used
 from townsquare.models.contract import Call
-from townsquare.models.store import FILE as CALLS
-from townsquare.models.store import SqliteCalls
+from townsquare.models.store import recorded_calls
 
 _ATTRIBUTE = re.compile(r"^(\w[\w, ]*) : (.+)\n((?:    .+\n?)+)", re.MULTILINE)
 
@@ -51,16 +49,10 @@ class DebateFacts(StudyFacts):
         """The propositions that are debated."""
         return quoted("; ".join(dict.fromkeys(arm.statement for arm in self.results.arms)))
 
-    def _at(self, path: Sequence[str]) -> Any:
-        value: Any = self.plain
-        for key in path:
-            value = value[key]
-        return value
-
     @cached_property
     def members(self) -> dict[str, str]:
         """Name of the member of each role that the debates use."""
-        roles = {role: str(self._at(path)["name"]) for role, path in MEMBERS.items()}
+        roles = {role: str(at_path(self.plain, path)["name"]) for role, path in MEMBERS.items()}
         if self.plain["opponent"] == "agent":
             del roles["scripted"]
         extractor = self.plain["evidence"]["extractor"]
@@ -76,7 +68,7 @@ class DebateFacts(StudyFacts):
         for role, path in MEMBERS.items():
             if role in self.members:
                 schema = registry.get(FAMILIES.get(role, role), self.members[role]).params.model_json_schema()
-                values = self._at(path)["params"]
+                values = at_path(self.plain, path)["params"]
                 rows += settings_used(schema, schema.get("properties", {}), values, (), (*path, "params"))
         return rows
 
@@ -109,13 +101,10 @@ class DebateFacts(StudyFacts):
     def _query(self, query: str) -> pl.DataFrame:
         return collected(self._tables.execute(query))
 
+    @cached_property
     def calls(self) -> list[Call]:
-        """Return the recorded calls of language models."""
-        path = self.results.folder / CALLS
-        if not path.is_file():
-            return []
-        with closing(SqliteCalls(path, read_only=True)) as calls:
-            return list(calls)
+        """The recorded calls of language models."""
+        return recorded_calls(self.results.folder)
 
     @cached_property
     def values(self) -> dict[str, str]:
@@ -143,7 +132,7 @@ class DebateFacts(StudyFacts):
             "extractor": f"found by `{extractor}`" if extractor else "declared by the speaker",
             "speaker": self.members["speaker"], "debater": self.members["debater"], "judge": self.members["judge"],
             "model": self._model,
-            "calls": count(len(self.calls()), "call"),
+            "calls": count(len(self.calls), "call"),
             "topic": quoted(str(plain["topic"]).replace("\\", "/").rpartition("/")[2]),
             "seed_list": listed(list(dict.fromkeys(str(arm.settings["seed"]) for arm in arms))),
             "version": str(self.records[0][1]["version"]) if self.records else "",

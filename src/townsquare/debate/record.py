@@ -9,11 +9,10 @@ from __future__ import annotations
 
 import hashlib
 import json
-import math
 from pathlib import Path
 from typing import Any
 
-from townsquare.core.documents import read_json
+from townsquare.core.documents import finite, read_json
 from townsquare.core.errors import RecordError
 from townsquare.core.files import write_whole
 from townsquare.core.identity import canonical_json
@@ -47,16 +46,17 @@ def trial_record(resolved: ResolvedDebate, trial: int, course: TrialCourse) -> P
         "judge": resolved.settings.judge.name,
         "has_records": resolved.members["debater"][0].has_records,
         "agents": {SIDES[number]: _start(resolved, side) for number, side in course.sides.items()},
-        "claims": [claim._asdict() | {"strength": _number(claim.strength)} for claim in course.claims],
+        "claims": course.claims,
         "turns": [_turn(turn) for turn in course.turns],
     }
+    record = finite(record)
     return {**record, "hash": content_hash(record)}
 
 
 def _start(resolved: ResolvedDebate, side: Side) -> Plain:
     """Return the start of an agent."""
     start = {name: value for name, value in side._asdict().items() if name in _OF_START}
-    return {**start, "seeds": list(side.seeds), "persona": resolved.settings.agent(side.number).persona}
+    return {**start, "seeds": side.seeds, "persona": resolved.settings.agent(side.number).persona}
 
 
 def _turn(record: TurnRecord) -> Plain:
@@ -67,10 +67,10 @@ def _turn(record: TurnRecord) -> Plain:
         "instruction": turn.instruction,
         "retrieved": [value.claim for value in turn.retrieved],
         "text": record.text,
-        "claims": list(record.claims),
-        "before": [_number(value) for value in record.before],
-        "after": [_number(value) for value in record.after],
-        "judged": _number(record.judged),
+        "claims": record.claims,
+        "before": record.before,
+        "after": record.after,
+        "judged": record.judged,
         "moves": [_move(side, move) for side, move in record.moves],
     }
 
@@ -78,10 +78,6 @@ def _turn(record: TurnRecord) -> Plain:
 def _move(side: int, move: Move) -> Plain:
     kind = REVISED if move.kind is None else move.kind.name.lower()
     return {"seat": side, "kind": kind, "claim": move.claim, "other": move.other, "amount": move.amount}
-
-
-def _number(value: float) -> float | None:
-    return float(value) if math.isfinite(value) else None
 
 
 def content_hash(record: Plain) -> str:

@@ -70,7 +70,7 @@ class ResolvedDebate:
         """Return the complete settings as JSON-able values; :func:`resolve_debates` reads them back unchanged."""
         out: dict[str, Any] = self.settings.model_dump(mode="json")
         for role, path in MEMBERS.items():
-            _at(out, path)["params"] = self.members[role][1].model_dump(mode="json", by_alias=True)
+            at_path(out, path)["params"] = self.members[role][1].model_dump(mode="json", by_alias=True)
         return out
 
 
@@ -108,7 +108,7 @@ def resolve_debates(*layers: Layer) -> ResolvedDebate:
     preset = given.get("preset", "pair")
     below = PRESETS.get(preset, {}) if isinstance(preset, str) else {}
     settings = _checked(Debates, merge(below, given), ())
-    members = {role: _member(FAMILIES.get(role, role), _at(settings, path), path) for role, path in MEMBERS.items()}
+    members = {role: _member(FAMILIES.get(role, role), at_path(settings, path), path) for role, path in MEMBERS.items()}
     settings = _with_extractor(settings, members, is_given="extractor" in given.get("evidence", {}))
     if settings.evidence.extractor != DECLARED:
         choice = Choice(name=settings.evidence.extractor)
@@ -137,13 +137,13 @@ def _normal(layer: Layer) -> dict[str, Any]:
     for name, value in layer.items():
         out = merge(out, nested(ALIASES.get(str(name), str(name)).split("."), value))
     for path in (*MEMBERS.values(), ("model",)):
-        section = _at(out, path[:-1])
+        section = at_path(out, path[:-1])
         if isinstance(section, dict) and isinstance(section.get(path[-1]), str):
             section[path[-1]] = {"name": section[path[-1]]}
     return out
 
 
-def _at(settings: Any, path: Sequence[str]) -> Any:
+def at_path(settings: Any, path: Sequence[str]) -> Any:
     """Return the value at a path in sections or mappings."""
     for key in path:
         settings = settings.get(key) if isinstance(settings, dict) else getattr(settings, key, None)

@@ -40,7 +40,7 @@ from townsquare.experiments.run_folders import folder_for
 from townsquare.experiments.workers import Report, end_where_main_is_imported
 from townsquare.models.open import model_client
 from townsquare.models.store import FILE as CALLS_FILE
-from townsquare.models.store import SqliteCalls
+from townsquare.models.store import recorded_calls
 from townsquare.settings.layers import Layer
 
 NOT_OVER = {"seed": "trials have separate draws: use --trials", "trials": "give --trials", "start.tolerance": ""}
@@ -221,9 +221,7 @@ def hold(job: TrialJob, report: Report) -> TrialResult:
             result = TrialResult(_held(resolved, job, report, folder))
         except (TownsquareError, KeyboardInterrupt) as error:
             result = TrialResult(None, error=error)
-        if (folder / CALLS_FILE).is_file():
-            with closing(SqliteCalls(folder / CALLS_FILE, read_only=True)) as calls:
-                result = result._replace(calls=tuple(calls))
+        result = result._replace(calls=recorded_calls(folder))
         shutil.rmtree(folder, ignore_errors=True)
     return result
 

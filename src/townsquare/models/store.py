@@ -9,7 +9,7 @@ from __future__ import annotations
 import sqlite3
 import threading
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from dataclasses import fields
 from operator import attrgetter
 from pathlib import Path
@@ -61,6 +61,14 @@ class MemoryCalls:
 
     def __iter__(self) -> Iterator[Call]:
         return iter(list(self._calls.values()))
+
+
+def recorded_calls(folder: Path) -> list[Call]:
+    """Return the calls that are recorded in a folder; none where it holds no ``calls.db``."""
+    if not (folder / FILE).is_file():
+        return []
+    with closing(SqliteCalls(folder, read_only=True)) as calls:
+        return list(calls)
 
 
 class SqliteCalls:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
 
@@ -24,9 +23,7 @@ from townsquare.experiments.protocol.checklist import NO, PARTLY, YES, Measured,
 from townsquare.experiments.protocol.document import Answer, Author, Block, Code, Document, describe
 from townsquare.experiments.protocol.runs import RunFacts
 from townsquare.humans.effects.check import check_people
-from townsquare.models.contract import Call
-from townsquare.models.store import FILE as CALLS
-from townsquare.models.store import SqliteCalls
+from townsquare.models.store import recorded_calls
 from townsquare.pages.people import arms
 from townsquare.pages.recorded import opened
 from townsquare.pages.report.page import Page
@@ -120,7 +117,8 @@ def _of_runs(facts: RunFacts, people: Sequence[Path | str]) -> Document:
         ("content hash", facts.run.content_hash[:16]),
     ]
     realism, verdict = _held_against_facts(facts.recorded, str(setting(facts.run, "beliefs", "rule")))
-    measured = Measured("queries", facts.total, _calls(facts.runs), [*realism, *_held_against_people(people)], verdict)
+    calls = [call for run in facts.runs if run.folder for call in recorded_calls(run.folder)]
+    measured = Measured("queries", facts.total, calls, [*realism, *_held_against_people(people)], verdict)
     return Document(facts.title, tuple(shown), (*describe(facts.study()), checklist(measured)))
 
 
@@ -131,15 +129,8 @@ def _of_debates(facts: DebateFacts, people: Sequence[Path | str]) -> Document:
     shown = (*((name, facts.values[name]) for name in names), ("Townsquare", facts.values["version"]))
     realism = _held_against_people(people)
     verdict = f"{PARTLY if people else NO}: facts about platforms say nothing of debates."
-    measured = Measured("debate", facts.n, facts.calls(), realism, verdict)
+    measured = Measured("debate", facts.n, facts.calls, realism, verdict)
     return Document(facts.title, shown, (*describe(facts.study()), checklist(measured)))
-
-
-def _calls(runs: Sequence[Run]) -> Iterator[Call]:
-    for run in runs:
-        if run.folder is not None and (run.folder / CALLS).is_file():
-            with closing(SqliteCalls(run.folder / CALLS, read_only=True)) as calls:
-                yield from calls
 
 
 def _held_against_facts(recorded: Run | Experiment, rule: str) -> tuple[list[Block], str]:

@@ -51,9 +51,7 @@ def write_files_of(
 ) -> list[Path]:
     """Write the page of what was recorded, or the page with all files; return what is written, the page first."""
     folder = Path(recorded) if isinstance(recorded, Path | str) else recorded.folder
-    read: Any = recorded
-    if isinstance(recorded, Path | str):
-        read = opened(Path(recorded))
+    read: Any = opened(Path(recorded)) if isinstance(recorded, Path | str) else recorded
     if isinstance(read, DebateResults):
         if into is not None:
             raise SettingError("--out", got=f"{folder}, debates", allowed="runs and comparisons", do="leave out --out")

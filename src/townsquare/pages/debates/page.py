@@ -57,13 +57,14 @@ def write_debates(results: DebateResults) -> Path:
     arms = [arm for arm in results.arms if results.records(arm)]
     recorded = DebateResults(results.folder, tuple(arms), results.trials, results.failed)
     sections = [*_levels(recorded), *_courses(recorded), *_measured(recorded)] if arms else []
+    failed = [
+        f"trial {trial} of {printable(arm, 120)}: {printable(error, 300)}" for arm, trial, error in results.failed
+    ]
     return Page.of(
         "debates.html",
         title=_title(results),
         facts=_facts(results),
-        warnings=[
-            f"trial {trial} of {printable(arm, 120)}: {printable(error, 300)}" for arm, trial, error in results.failed
-        ],
+        warnings=failed,
         sections=sections,
     ).write(results.folder / REPORT)
 
@@ -110,10 +111,9 @@ def _ordering(name: str, steps: list[tuple[float, float, Estimate]]) -> str:
     clear = sum(change.low > 0 or change.high < 0 for _, _, change in steps)
     changes = f"{clear} of {count(len(steps), 'change')} between levels"
     of = f"{changes} {'has' if clear == 1 else 'have'} a 95% CI that excludes zero"
-    if all(mean < 0 for mean in means):
-        return f"The mean final stance of pro falls from each level of {name} to the next; {of}."
-    if all(mean > 0 for mean in means):
-        return f"The mean final stance of pro rises from each level of {name} to the next; {of}."
+    way = "falls" if all(mean < 0 for mean in means) else "rises" if all(mean > 0 for mean in means) else ""
+    if way:
+        return f"The mean final stance of pro {way} from each level of {name} to the next; {of}."
     return f"Final stances are not ordered by {name}: {of}."
 
 

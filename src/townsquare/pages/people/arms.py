@@ -12,17 +12,18 @@ from townsquare.core.words import count, number
 from townsquare.humans.effects.contract import CONSTANT, NO_CONTROLS, POINTS, RMSE, Arm
 from townsquare.pages.people.words import with_interval
 
-_COLUMNS = ("dataset", "form", "arm", "measure", "unit", "observed", "predicted", "error", "goal", "met", "against")
+_COLUMNS = (
+    "dataset", "form", "arm", "measure", "unit", "observed", "predicted", "error", "goal", "met", "against", "interval",
+    "gain", "baselines", "note",
+)  # fmt: skip
 MOST_NAMED = 4
 """Arms that a note names, at most."""
 _HEADS = ("observed", "predicted", "error", "RMSE minus baseline=gain", "goal", "goal met=met", "baselines")
 
 
 def plain(arm: Arm) -> dict[str, object]:
-    """Return an arm as plain values, for ``--json``."""
-    gain = None if arm.gain is None else arm.gain._asdict()
-    more = {"interval": list(arm.interval), "gain": gain, "baselines": dict(arm.baselines), "note": arm.note}
-    return {**{name: getattr(arm, name) for name in _COLUMNS}, **more}
+    """Return an arm for ``--json``, as :func:`townsquare.core.documents.finite` takes it."""
+    return {name: getattr(arm, name) for name in _COLUMNS}
 
 
 def answer(arms: Sequence[Arm]) -> list[str]:

@@ -16,7 +16,7 @@ from townsquare.humans.fit.traces import Trace, traces_of
 from townsquare.pages.people.tables import GROUP_NAMES, SPLITS
 from townsquare.pages.people.words import method
 from townsquare.pages.report.axes import DOTTED, amounts_across, intervals
-from townsquare.pages.report.chart import Chart
+from townsquare.pages.report.chart import Chart, Dashes
 from townsquare.pages.report.svg import Figure
 from townsquare.pages.report.theme import color
 
@@ -136,15 +136,12 @@ def traces_figure(people: list[Trace], study: Study) -> Figure:
 def _trace(axes: Chart, trace: Trace) -> None:
     at = np.arange(trace.stance.size)
     last = at[-1]
-    axes.plot([0, last], [trace.initial] * 2, color=color("muted"), linewidth=1.0, linestyle=DOTTED, label="no change")
-    axes.plot(
-        [0, last],
-        [trace.stance[0]] * 2,
-        color=color("fourth"),
-        linewidth=1.2,
-        linestyle=(0, (6, 2)),
-        label="prior only",
+    levels: tuple[tuple[str, float, str, float, Dashes], ...] = (
+        ("no change", trace.initial, "muted", 1.0, DOTTED),
+        ("prior only", trace.stance[0], "fourth", 1.2, (0, (6, 2))),
     )
+    for label, level, role, width, dashes in levels:
+        axes.plot([0, last], [level] * 2, color=color(role), linewidth=width, linestyle=dashes, label=label)
     axes.plot(at, trace.stance, color=color("first"), label="replayed")
     for sign, marker, label in ((1.0, "^", "argument for"), (-1.0, "v", "argument against")):
         here = at[1:][trace.polarity == sign]

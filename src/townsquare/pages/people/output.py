@@ -5,10 +5,12 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+from townsquare.beliefs.grids import Grid
 from townsquare.core.files import writing
 from townsquare.core.private_files import make_folder
 from townsquare.core.text_table import as_csv, as_text, csv_text
 from townsquare.humans.fit.fit_file import as_json, saved
+from townsquare.humans.fit.kinds import Kinds
 from townsquare.humans.fit.profiles import profiles_csv
 from townsquare.humans.fit.scores import Scored
 from townsquare.humans.fit.study import Study
@@ -58,7 +60,7 @@ def people_csv(study: Study) -> str:
 
 
 def plain(study: Study) -> dict[str, Any]:
-    """Return a fit as plain values, for ``--json``."""
+    """Return a fit for ``--json``, as :func:`townsquare.core.documents.finite` takes it."""
     grid = study.setup.grid
     known, kinds = study.people.known, study.people.kinds
     return {
@@ -67,44 +69,29 @@ def plain(study: Study) -> dict[str, Any]:
         "left_out": len(study.ready.people.left_out),
         "noise_floor": study.ready.floor._asdict(),
         "held_out": plain_scores(study.scored),
-        "calibration": {
-            **study.calibration._asdict(),
-            "arms": [_score(arm._asdict()) for arm in study.calibration.arms],
-            "slope": study.calibration.slope._asdict(),
-            "scores": [_score(score._asdict()) for score in study.calibration.scores],
-        },
+        "calibration": study.calibration._asdict(),
         "chosen": [{grid.x_name: x, grid.y_name: y} for x, y in study.held_out.chosen],
         "betas": [baseline.beta for baseline in study.held_out.baselines],
-        "groups": [row._asdict() for row in study.groups],
-        "robustness": [row._asdict() for row in study.robust],
+        "groups": study.groups,
+        "robustness": study.robust,
         "people": {
             "n": len(study.people.people),
             "x_identified": study.people.share_identified("x"),
             "y_identified": study.people.share_identified("y"),
             "separable": study.people.share_identified("both"),
-            "kinds": [
-                {"share": share, **dict(zip((grid.x_name, grid.y_name), grid.cell(cell), strict=True)), "error": error}
-                for share, cell, error in zip(
-                    kinds.share.tolist(), kinds.cell.tolist(), kinds.error.tolist(), strict=True
-                )
-            ]
-            if kinds is not None
-            else None,
-            "known": plain_scores(known) if known is not None else None,
+            "kinds": None if kinds is None else _plain_kinds(kinds, grid),
+            "known": None if known is None else plain_scores(known),
         },
         "sentences": sentences(study),
     }
 
 
 def plain_scores(scored: Scored) -> dict[str, Any]:
-    """Return scores as plain values."""
-    return {
-        "rows": scored.n,
-        "conversations": scored.groups,
-        "scores": {name: _score(score._asdict()) for name, score in scored.scores.items()},
-        "paired": {name: _score(pair._asdict()) for name, pair in scored.paired.items()},
-    }
+    """Return scores as :func:`plain` returns a fit."""
+    return {"rows": scored.n, "conversations": scored.groups, "scores": scored.scores, "paired": scored.paired}
 
 
-def _score(values: dict[str, Any]) -> dict[str, Any]:
-    return {name: value._asdict() if hasattr(value, "_asdict") else value for name, value in values.items()}
+def _plain_kinds(kinds: Kinds, grid: Grid) -> list[dict[str, float]]:
+    columns = (kinds.share.tolist(), kinds.cell.tolist(), kinds.error.tolist())
+    rows = ((share, grid.cell(cell), error) for share, cell, error in zip(*columns, strict=True))
+    return [{"share": share, grid.x_name: x, grid.y_name: y, "error": error} for share, (x, y), error in rows]

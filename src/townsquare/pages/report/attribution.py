@@ -44,11 +44,8 @@ def attribution_section(run: Reads) -> Section:
         return Section("attribution", TITLE, ["This run was recorded without a trail: no attribution is possible."])
     rows = int(run.lazy("trail").select(pl.len()).pipe(collected).item())
     if rows > MOST_ROWS:
-        return Section(
-            "attribution",
-            TITLE,
-            [f"The trail has {number(rows)} rows, too many for this page: use “townsquare attribute”."],
-        )
+        why = f"The trail has {number(rows)} rows, too many for this page: use “townsquare attribute”."
+        return Section("attribution", TITLE, [why])
     kinds = KINDS if rows <= MOST_JOINED else ("veracity", "post")
     by = {kind: with_statements(run, groups) for kind, groups in attributions(run, kinds).items()}
     if not by["veracity"].height:

@@ -26,13 +26,12 @@ FEW_STEPS = 30
 """Up to so many steps a line shows its points."""
 
 
-def over_steps(axes: Chart, clock: Clock | int, label: str, *, ages: bool = False) -> None:
+def over_steps(axes: Chart, clock: Clock, label: str, *, ages: bool = False) -> None:
     """Draw a horizontal axis of time, and what the other one shows.
 
     It is in days or hours where steps have a length, with a line at the end of the warm-up, else in whole steps.
-    ``ages`` are those of posts, which have no warm-up. A number is the last step, in steps.
+    ``ages`` are those of posts, which have no warm-up.
     """
-    clock = Clock(clock) if isinstance(clock, int) else clock
     axes.set(ylabel=label)
     amounts(axes)
     axes.margins(x=0.02)
@@ -70,7 +69,7 @@ def course(
     caption: str,
     frame: pl.DataFrame,
     lines: Mapping[str, tuple[str, str]],
-    clock: Clock | int,
+    clock: Clock,
     y: str,
     *,
     label: str = "",
@@ -88,8 +87,8 @@ def course(
         ``step``, and the columns of ``lines``.
     lines : mapping of str to (str, str)
         Role and name of each column that is drawn.
-    clock : Clock or int
-        Of the run; a number is the last step, for an axis in steps.
+    clock : Clock
+        Of the run.
     y : str
         What the vertical axis shows.
     top : float or None

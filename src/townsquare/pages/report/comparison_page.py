@@ -13,7 +13,7 @@ import polars as pl
 from townsquare.analysis.contract import Measure
 from townsquare.analysis.outcomes import describe, groups
 from townsquare.core.text_table import Table, table
-from townsquare.core.words import count, number, printable, short, signed, significant
+from townsquare.core.words import chance, count, number, printable, short, signed, significant
 from townsquare.experiments.answer import LEVEL, MOST_SECONDARY
 from townsquare.experiments.arms import shown as setting_value
 from townsquare.experiments.by_group import LEAST
@@ -88,16 +88,9 @@ def _facts(comparison: Comparison) -> list[tuple[str, str]]:
 
 
 def _arms(comparison: Comparison) -> list[dict[str, str]]:
-    labels = comparison.labels
-    return [
-        {
-            "name": labels[arm.name],
-            "settings": printable(
-                ", ".join(f"{key}={setting_value(value)}" for key, value in arm.changes.items()), 400
-            ),
-        }
-        for arm in comparison.arms
-    ]
+    settings = [[f"{key}={setting_value(value)}" for key, value in arm.changes.items()] for arm in comparison.arms]
+    rows = zip(comparison.labels.values(), settings, strict=True)
+    return [{"name": label, "settings": printable(", ".join(words), 400)} for label, words in rows]
 
 
 def _sections(comparison: Comparison) -> list[Section]:
@@ -164,7 +157,7 @@ def _by_answer(comparison: Comparison) -> list[Section]:
     words = ("question=trait", "answer", "proposition", *(["arm"] if len(comparison.others) > 1 else []))
     columns = (
         (short, *words), (partial(number, digits=0), "agents", "respondents"),
-        (signed, "difference=value", "95% CI low=low", "95% CI high=high"), (_chance, "p", "p, Holm=p_holm"),
+        (signed, "difference=value", "95% CI low=low", "95% CI high=high"), (chance, "p", "p, Holm=p_holm"),
     )  # fmt: skip
     listed = table("Effects by answer, questions with the clearest first", shown, *columns, note=note)
     return [Section("by-answer", "Effects by answer to the survey", [says], _BY_ANSWER, figures, [listed])]
@@ -207,30 +200,18 @@ def _table(comparison: Comparison, what: Measure) -> Table:
     of_arm = {row["arm"]: row for row in effects.iter_rows(named=True)}
     here = comparison.outcomes.filter(outcome=what.name).drop_nulls("value").drop_nans("value")
     rows, fewer = [], []
+    blank = {**dict.fromkeys(("low", "high", "p", "p_holm"), math.nan), "verdict": ""}
     for arm, label in comparison.labels.items():
-        values, row = here.filter(arm=arm)["value"], of_arm.get(arm, {})
-        low, high = row.get("low", math.nan), row.get("high", math.nan)
-        rows.append(
-            {
-                "arm": label,
-                "mean": values.mean(),
-                "difference": signed(row["difference"]) if row else "",
-                "interval": "" if math.isnan(low) else f"{signed(low)} to {signed(high)}",
-                "p": row.get("p", math.nan),
-                "p_holm": row.get("p_holm", math.nan),
-                "verdict": row.get("verdict", ""),
-            }
-        )
+        values, row = here.filter(arm=arm)["value"], of_arm.get(arm, blank)
+        interval = "" if math.isnan(row["low"]) else f"{signed(row['low'])} to {signed(row['high'])}"
+        difference = signed(row["difference"]) if arm in of_arm else ""
+        rows.append(row | {"arm": label, "mean": values.mean(), "difference": difference, "interval": interval})
         if values.len() < len(comparison.seeds):
             fewer.append(f"{label} {values.len()}")
     note = what.definition
     note += f" Seeds with a defined value, of {len(comparison.seeds)}: {', '.join(fewer)}." if fewer else ""
     return table(
         f"{printable(what.title.removesuffix('.'), 80)} ({what.unit})", rows, (str, "arm"), (significant, "mean"),
-        (str, "difference", "95% CI=interval"), (_chance, "p", "p, Holm=p_holm"), (str, "verdict"),
+        (str, "difference", "95% CI=interval"), (chance, "p", "p, Holm=p_holm"), (str, "verdict"),
         note=note, words=("arm", "verdict"),
     )  # fmt: skip
-
-
-def _chance(p: float) -> str:
-    return "" if math.isnan(p) else "<0.001" if p < 0.001 else number(p, 3)

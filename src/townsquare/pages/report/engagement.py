@@ -31,21 +31,13 @@ def engagement_section(run: Reads) -> Section:
     if run.last_step < 1:
         return Section("engagement", TITLE, ["No step was recorded, so there is no engagement to show."])
     if not known["posts"].sum():
-        return Section(
-            "engagement",
-            TITLE,
-            [
-                "No post of known veracity was injected, so true and false posts cannot be compared. "
-                + _unknown(by_class)
-            ],
-            tables=[_by_class_table(by_class, clock_of(run))],
-        )
+        why = "No post of known veracity was injected, so true and false posts cannot be compared."
+        totals = _by_class_table(by_class, clock_of(run))
+        return Section("engagement", TITLE, [f"{why} {_unknown(by_class)}"], tables=[totals])
     return Section(
         "engagement",
         TITLE,
-        says=[
-            " ".join(sentence for sentence in (_levels(sides, clock_of(run)), _gap(sides), _reach(reached)) if sentence)
-        ],
+        says=[" ".join(filter(None, (_levels(sides, clock_of(run)), _gap(sides), _reach(reached))))],
         notes=[
             "The gap is a total: it grows with activity and with the number of posts of each kind. "
             "Levels and ratio are per post."

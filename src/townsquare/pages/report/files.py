@@ -16,10 +16,10 @@ from townsquare.core.private_files import make_folder
 from townsquare.core.spreadsheets import as_cells
 from townsquare.experiments.manifest import Experiment
 from townsquare.experiments.methods import methods
-from townsquare.experiments.multiverse import Multiverse, specifications, variance_shares
+from townsquare.experiments.multiverse import Multiverse
 from townsquare.pages.report.comparison import Comparison
 from townsquare.pages.report.comparison_page import comparison_page
-from townsquare.pages.report.multiverse_page import multiverse_page, outcomes_shown
+from townsquare.pages.report.multiverse_page import frames_of, multiverse_page
 from townsquare.pages.report.page import Page
 from townsquare.pages.report.run_page import run_page
 from townsquare.pages.report.svg import Figure
@@ -99,13 +99,7 @@ def _with_methods(recorded: Run | Experiment, folder: Path) -> list[Path]:
 
 def write_multiverse_files(multiverse: Multiverse, folder: Path, **options: bool) -> list[Path]:
     """Write the page of a multiverse and its numbers; as :func:`write_files`."""
-    parts: dict[str, list[pl.DataFrame]] = {"specifications": [], "variance_shares": [], "effects": []}
-    for name in outcomes_shown(multiverse):
-        effects = multiverse.effects(name)
-        made = (specifications(effects, multiverse.across), variance_shares(effects, multiverse.across), effects)
-        for kind, frame in zip(parts, made, strict=True):
-            parts[kind].append(frame.select(pl.lit(name).alias("outcome"), pl.all()))
-    frames = ((kind, pl.concat(each)) for kind, each in parts.items() if each)
+    frames = [(kind, frame) for kind, frame in frames_of(multiverse).items() if frame.width]
     return write_files(multiverse_page(multiverse), frames, folder, **options)
 
 

@@ -190,10 +190,8 @@ def _activity(steps: pl.DataFrame, clock: Clock) -> str:
         return "Nobody acted: everyone online was a lurker in every step."
     silent, each = percent(1 - acting / online), small(accepted / online)
     whole = over_whole_run(clock)
-    share = (
-        f"{whole}{'in' if whole else 'In'} {silent} of all turns (a person online in a step), the person took no action"
-    )
-    return f"{share}; there were {each} accepted actions per turn."
+    share = f"{silent} of all turns (a person online in a step), the person took no action"
+    return f"{whole}{'in' if whole else 'In'} {share}; there were {each} accepted actions per turn."
 
 
 def _movement(moves: pl.DataFrame) -> str:
@@ -209,11 +207,8 @@ def _movement(moves: pl.DataFrame) -> str:
 def _overshoot(moves: pl.DataFrame) -> str:
     counted = moves["overshoots"].drop_nulls()
     if not counted.len():
-        return (
-            "Whether changes overshot the posts shown is unknown: contributions are recorded in log odds."
-            if moves.height
-            else ""
-        )
+        unknown = "Whether changes overshot the posts shown is unknown: contributions are recorded in log odds."
+        return unknown if moves.height else ""
     n, moved = int(counted.sum()), int(moves["moved"].sum())
     if not n:
         return "No belief change went beyond the stances that the person had seen."

@@ -34,6 +34,20 @@ def outcomes_shown(multiverse: Multiverse) -> list[str]:
     return [name for name in dict.fromkeys([*first, *main]) if multiverse.effects(name).height]
 
 
+def frames_of(multiverse: Multiverse) -> dict[str, pl.DataFrame]:
+    """Return specifications, shares of variance and effects of the outcomes that the page shows; empty where none is.
+
+    Each has a first column ``outcome``.
+    """
+    parts: dict[str, list[pl.DataFrame]] = {"specifications": [], "variance_shares": [], "effects": []}
+    for name in outcomes_shown(multiverse):
+        effects = multiverse.effects(name)
+        made = (specifications(effects, multiverse.across), variance_shares(effects, multiverse.across), effects)
+        for kind, frame in zip(parts, made, strict=True):
+            parts[kind].append(frame.select(pl.lit(name).alias("outcome"), pl.all()))
+    return {kind: pl.concat(each) if each else pl.DataFrame() for kind, each in parts.items()}
+
+
 def write_multiverse(multiverse: Multiverse, path: Path | str) -> Path:
     """Write the page as one self-contained HTML file.
 

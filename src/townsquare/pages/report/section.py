@@ -58,9 +58,8 @@ def section(name: str, run: Reads) -> Section | None:
     ContractError
         The member raised an error or returned something else; the error names it.
     """
-    made: object = call_member(
-        FAMILY, name, "the section", partial(registry.get(FAMILY, name), given_to(FAMILY, name, run))
-    )
+    member = partial(registry.get(FAMILY, name), given_to(FAMILY, name, run))
+    made: object = call_member(FAMILY, name, "the section", member)
     if made is not None and not isinstance(made, Section):
         raise breach(FAMILY, name, f"a {type(made).__name__}", "a Section, or None")
     clock = clock_of(run)

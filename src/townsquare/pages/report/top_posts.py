@@ -6,6 +6,7 @@ from typing import Any
 
 import polars as pl
 
+from townsquare.analysis.causes.contributions import agent_names
 from townsquare.analysis.clock import Clock, clock_of
 from townsquare.analysis.contract import Reads
 from townsquare.analysis.engagement import engagement_by_post
@@ -66,9 +67,8 @@ _KINDS = {int(PostKind.ORIGINAL): "written by an agent", int(PostKind.COMMENT): 
 
 
 def _authors(run: Reads, posts: pl.DataFrame) -> dict[int, str]:
-    rows = run.table("agents").filter(pl.col("agent").is_in(posts["author"].implode())).select("agent", "name")
-    texts = dict(run.table("texts").filter(pl.col("text").is_in(rows["name"].implode())).rows())
-    return {agent: printable(str(texts.get(name, f"agent {agent}")), 80) for agent, name in rows.rows()}
+    rows = agent_names(run).filter(pl.col("agent").is_in(posts["author"].implode())).rows()
+    return {agent: printable(f"agent {agent}" if name is None else name, 80) for agent, name in rows}
 
 
 def _moderation(mark: dict[str, int | None], clock: Clock) -> str:
