@@ -109,9 +109,8 @@ def _show(statement: str, by: str, part: pl.DataFrame, moved: pl.DataFrame, *, e
     ]
     rest = part.tail(part.height - listed.height)
     if rest.height:
-        rows.append(
-            ("", f"{rest.height} more groups", None, rest["per_person"].sum(), float(rest["gross"].sum()) / total)
-        )
+        share = float(rest["gross"].sum()) / total
+        rows.append(("", f"{rest.height} more groups", None, rest["per_person"].sum(), share))
     rows.append(("", "sum", None, part["per_person"].sum(), 1.0))
     mean = float(sum(moved["change"].to_list()) / max(1, moved.height))
     rows.append(("", "recorded change", None, mean, None))

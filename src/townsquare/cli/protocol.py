@@ -39,8 +39,6 @@ def protocol(
     if as_json:
         elements = [element.key for element in document.elements]
         return show_json({"files": files, "elements": elements, "author": document.for_author})
-    print("\n".join(files))
-    print(
-        f"{count(len(document.elements), 'element')}; {count(len(document.for_author), 'statement')} left to the author"
-    )
+    left = count(len(document.for_author), "statement")
+    print(*files, f"{count(len(document.elements), 'element')}; {left} left to the author", sep="\n")
     return 0

@@ -127,7 +127,7 @@ def forest(comparison: Comparison, outcomes: Sequence[Measure], key: str, captio
             shade, each = color(roles(comparison)[arm]), seeds.get((what.name, arm), [])
             axes.scatter(each, [y - 0.3 * ROW] * len(each), s=9, color=shade, alpha=0.4, linewidths=0, zorder=2)
             if row is None:
-                _words(axes, "undefined", (0.5, y), "axes fraction", "muted", 10.5, ha="center")
+                _words(axes, "undefined", (0.5, y), "muted", 10.5, ha="center")
             else:
                 interval(axes, row["difference"], row["low"], row["high"], y, shade)
         amounts_across(axes, f"difference, {outcomes[0].unit}", ticks=5)
@@ -164,7 +164,7 @@ def strip(comparison: Comparison, outcomes: Sequence[Measure], key: str, caption
         for what, arm, y in _rows(axes, outcomes, arms, comparison):
             here = values.get((what.name, arm), [])
             if not here:
-                _words(axes, "undefined", (0.5, y), "axes fraction", "muted", 10.5, ha="center")
+                _words(axes, "undefined", (0.5, y), "muted", 10.5, ha="center")
                 continue
             shade = color(roles(comparison)[arm])
             axes.scatter(here, [y] * len(here), s=16, color=shade, alpha=0.55, linewidths=0, zorder=3)
@@ -194,7 +194,7 @@ def _rows(
     for what in outcomes:
         better = _better(what.direction)
         title = printable(what.title.removesuffix("."), TITLE_LETTERS - len(better)) + better
-        _words(axes, title, (0.0, -(top + 0.62 * TITLE_ROW)), "axes fraction", "ink", 11.5)
+        _words(axes, title, (0.0, -(top + 0.62 * TITLE_ROW)), "ink", 11.5)
         rows += [(what, arm, -(top + TITLE_ROW + (i + 0.5) * ROW)) for i, arm in enumerate(arms)]
         top += TITLE_ROW + len(arms) * ROW + GAP
     axes.set(yticks=[y for _, _, y in rows], yticklabels=[comparison.labels[arm] for _, arm, _ in rows], ylim=(-top, 0))
@@ -202,9 +202,7 @@ def _rows(
     return rows
 
 
-def _words(
-    axes: Chart, text: str, at: tuple[float, float], along: str, role: str, size: float, ha: str = "left"
-) -> None:
-    axes.annotate(
-        text, at, xycoords=(along, "data"), ha=ha, va="center", fontsize=size, color=color(role), zorder=6
-    )  # fmt: skip
+def _words(axes: Chart, text: str, at: tuple[float, float], role: str, size: float, ha: str = "left") -> None:
+    """Write a text at a part of the width, and at a height in units of the data."""
+    along = ("axes fraction", "data")
+    axes.annotate(text, at, xycoords=along, ha=ha, va="center", fontsize=size, color=color(role), zorder=6)

@@ -27,7 +27,8 @@ def health_section(run: Reads) -> Section:
     steps = participation(run)
     if not steps.height:
         return Section("health", TITLE, ["No step was recorded."])
-    moves, refused, asked = with_statements(run, belief_movement(run)), _refusals(run), model_calls(run)
+    moves, asked = with_statements(run, belief_movement(run)), model_calls(run)
+    refused = refusals(run).with_columns(pl.col("reason").replace(REASONS))
     spread = spread_course(with_statements(run, belief_course(run)))
     sentences = _activity(steps, clock_of(run)), _movement(moves), _overshoot(moves), _refused(refused, steps)
     return Section(
@@ -42,10 +43,6 @@ def health_section(run: Reads) -> Section:
         ],
         tables=[*_tables(steps, moves, refused), *_call_tables(run, asked)],
     )
-
-
-def _refusals(run: Reads) -> pl.DataFrame:
-    return refusals(run).with_columns(pl.col("reason").replace(REASONS))
 
 
 def _asked(run: Reads) -> list[str]:

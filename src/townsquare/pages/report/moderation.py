@@ -63,9 +63,8 @@ def _figures(run: Reads, events: pl.DataFrame, counts: pl.DataFrame) -> list[Fig
     height = 70 + 34 * len(kinds)
     draw = partial(_draw_timeline, kinds=kinds, clock=clock_of(run))
     acts = "Moderation actions by step and veracity of the post"
-    timeline = Figure(
-        "events", "Events by step; marker area grows with the number of posts", events, draw, acts, height
-    )
+    caption = "Events by step; marker area grows with the number of posts"
+    timeline = Figure("events", caption, events, draw, acts, height)
     false = roots(run).filter(pl.col("injected") & (pl.col("veracity") == "false")).select("root")
     if not false.height:
         return [timeline]

@@ -23,7 +23,6 @@ from townsquare.pages.view.answers import json_answer
 
 TOKEN = "token"
 """Name of the parameter of the printed address."""
-_BYTES = 32
 _PAGE = "/"
 _FRESH = {"Cache-Control": "no-store"}
 _DO = "open the whole address that `townsquare view` printed; each start prints a new one"
@@ -36,7 +35,7 @@ _STYLE, _PAGE_TEXT = (
 
 def new_token() -> str:
     """Return 256 random bits as text that is safe in an address."""
-    return secrets.token_urlsafe(_BYTES)
+    return secrets.token_urlsafe(32)
 
 
 def cookie_name(headers: Headers) -> str:
