@@ -12,6 +12,7 @@ from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 
 from townsquare.analysis.statistics import Estimate
 from townsquare.beliefs.averaging import QUANTITIES
@@ -43,7 +44,7 @@ class _People(NamedTuple):
     """First and last answers, and the others' mean at each round before the last: (n,) and (n, rounds - 1)."""
 
     group: Int64
-    condition: list[str]
+    condition: npt.NDArray[np.str_]
     first: Float
     last: Float
     others: Float
@@ -67,8 +68,7 @@ def _read(source: Source) -> _People:
     if not full.any():
         allowed = "at least one person with z in the first and the last round, and peers_z before the last"
         raise DataError(sheet.table.location, got="no such person", allowed=allowed)
-    words = [word.lower() for word in sheet["condition"]]
-    condition = [words[k] for k in row[full].tolist()]
+    condition = np.array([word.lower() for word in sheet["condition"]])[row[full]]
     group = codes(sheet["group"], sheet["condition"])[row[full]]
     return _People(group, condition, answers[full, 0], answers[full, -1], shown[full][:, :-1])
 
@@ -97,13 +97,12 @@ def check(sources: Sequence[Source], fit: bool) -> Iterator[Arm]:
     """Yield the control arm and each other arm of every table."""
     for source in sources:
         people = _read(source)
-        condition = np.array(people.condition)
-        control = condition == CONTROL
+        control = people.condition == CONTROL
         if control.any():
             yield _control(source, people, control)
-        for name in few(people.condition, source.sheet, "condition"):
+        for name in few(people.condition.tolist(), source.sheet, "condition"):
             if name != CONTROL:
-                yield _social(source, people, condition == name, control, name, fit)
+                yield _social(source, people, people.condition == name, control, name, fit)
 
 
 def _control(source: Source, people: _People, control: Bool) -> Arm:

@@ -11,6 +11,7 @@ from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 
 from townsquare.beliefs.averaging import GAIN, known_samples
 from townsquare.beliefs.laboratory import after_rounds
@@ -42,7 +43,7 @@ class _Guesses(NamedTuple):
     group: Int64
     person: Int64
     round: Float
-    channel: list[str]
+    channel: npt.NDArray[np.str_]
     hits: Float
     size: Float
     guess: Float
@@ -51,8 +52,7 @@ class _Guesses(NamedTuple):
 
     def take(self, at: Int64) -> _Guesses:
         """Return some rows."""
-        columns = {name: value[at] for name, value in self._asdict().items() if name != "channel"}
-        return _Guesses(channel=[self.channel[k] for k in at.tolist()], **columns)
+        return _Guesses(**{name: column[at] for name, column in self._asdict().items()})
 
 
 def _read(source: Source) -> _Guesses:
@@ -66,7 +66,7 @@ def _read(source: Source) -> _Guesses:
     size = np.array(sheet["group_size"], np.float64) if "group_size" in sheet else people[group]
     at = np.lexsort((rounds, person))
     at = at[(size[at] >= SMALLEST) & np.isfinite(guess[at])]
-    columns = (rounds, sheet["channel"], hits, hits + misses, guess / 100.0, others / 100.0, size - 1.0)
+    columns = (rounds, np.array(sheet["channel"]), hits, hits + misses, guess / 100.0, others / 100.0, size - 1.0)
     return _Guesses(group, person, *columns).take(at)
 
 
@@ -80,8 +80,8 @@ def check(sources: Sequence[Source], fit: bool) -> Iterator[Arm]:
     """Yield first and later guesses of every channel of every table."""
     for source in sources:
         guesses = _read(source)
-        for channel in few(guesses.channel, source.sheet, "channel"):
-            own = guesses.take(np.flatnonzero(np.array(guesses.channel) == channel))
+        for channel in few(guesses.channel.tolist(), source.sheet, "channel"):
+            own = guesses.take(np.flatnonzero(guesses.channel == channel))
             first = own.take(np.flatnonzero(own.round == 1))
             if first.guess.size:
                 yield _first(source, first, channel)

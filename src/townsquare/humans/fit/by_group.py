@@ -14,6 +14,7 @@ from townsquare.humans.fit.alignment import WEAK, Thresholds, groups_of
 from townsquare.humans.fit.baselines import BASELINES
 from townsquare.humans.fit.fit import RULE, HeldOut, Setup, choose, fit_rows, predict_all
 from townsquare.humans.fit.replayed import Spans
+from townsquare.humans.resample import rmse
 
 ALL = "all"
 FEWEST = 5
@@ -87,15 +88,11 @@ def _row(
     final = spans.final
     x, y = choose(spans, setup, square, member)
     predicted = (spans.initial, held_out.predicted["linear"], own[RULE], own["prior_only"], own["linear"])
-    no_change, linear, rule, prior_own, linear_own = (_rmse(values, final, member) for values in predicted)
+    errors = ((values - final)[member & np.isfinite(values)] for values in predicted)
+    no_change, linear, rule, prior_own, linear_own = map(rmse, errors)
     change = float(np.abs(final - spans.initial)[member].mean())
     n, gain = int(member.sum()), linear - rule
     return GroupRow(name, n, change, no_change, linear, rule, gain, prior_own, linear_own, x, y)
-
-
-def _rmse(predictions: Float, final: Float, member: Bool) -> float:
-    known = member & np.isfinite(predictions)
-    return math.sqrt(float(((predictions - final)[known] ** 2).mean())) if known.any() else math.nan
 
 
 def robustness(split: str, final: Float, held_out: HeldOut, predictions: Float) -> Robustness:
@@ -106,5 +103,5 @@ def robustness(split: str, final: Float, held_out: HeldOut, predictions: Float) 
     by_fold = np.array([np.sqrt((errors[held_out.fold == number] ** 2).mean(axis=0)) for number in folds])
     less_prior, less_global = by_fold[:, 0] - by_fold[:, 1], by_fold[:, 0] - by_fold[:, 2]
     better = (int((less_prior < 0).sum()), int((less_global < 0).sum()))
-    rmse, over_prior, over_all = (mean(values) for values in (by_fold[:, 0], less_prior, less_global))
-    return Robustness(split, rmse, over_prior, over_all, better, len(held_out.chosen))
+    error, over_prior, over_all = (mean(values) for values in (by_fold[:, 0], less_prior, less_global))
+    return Robustness(split, error, over_prior, over_all, better, len(held_out.chosen))
