@@ -59,7 +59,7 @@ class Population(Section):
     )
     activity_by_trait: dict[str, dict[str, Factor]] = setting(
         dict,
-        "trait label -> answer -> factor by which activity is multiplied; the mean of activity is not set to 1 again",
+        "trait label -> answer -> factor of drawn activity; factors are divided by their expected mean",
     )
     taste_by_trait: dict[str, dict[str, float]] = setting(
         dict, "with `taste`: trait label -> answer -> number added to taste"

@@ -157,11 +157,41 @@ def test_a_share_of_people_never_acts_and_the_mean_stays_one(silent: float) -> N
     assert activity[activity > 0].var() == pytest.approx((1 - silent) ** -2, rel=0.1)
 
 
+FACTORS = {"age": {"18-24": 4, "55+": 0}, "primary_language": {"Mandarin Chinese": 9}, "gender": {"Female": 0.5}}
+
+
+@pytest.mark.parametrize("margins", [{}, {"gender": {"Female": 0.9, "Male": 0.1}, "ethnicity": {"Asian": 1.0}}])
+def test_factors_by_trait_change_who_is_active_and_not_how_much(
+    bank: QuestionBank, margins: dict[str, dict[str, float]]
+) -> None:
+    plain = sample(n=N, activity_shape=1.0, margins=margins)
+    acts = sample(n=N, activity_shape=1.0, margins=margins, activity_by_trait=FACTORS)
+    age, language, gender = (plain.traits[:, bank.number_of(label)] for label in FACTORS)
+    factor = np.select([age <= 24, age >= 55], [4.0, 0.0], 1.0)
+    factor *= np.where(language == bank.code("primary_language", "Mandarin Chinese"), 9.0, 1.0)
+    factor *= np.where(gender == bank.code("gender", "Female"), 0.5, 1.0)
+    scale = (
+        acts.activity[(plain.activity > 0) & (factor > 0)]
+        / (plain.activity * factor)[(plain.activity > 0) & (factor > 0)]
+    )
+    assert np.ptp(scale) < 1e-9
+    assert 1 / scale[0] == pytest.approx(factor.mean(), rel=0.02)
+    assert (acts.activity == 0).sum() == ((plain.activity == 0) | (factor == 0)).sum()
+    assert acts.activity.mean() == pytest.approx(1, rel=0.05)
+
+
+def test_only_ratios_of_factors_count() -> None:
+    twice = {"gender": {"Female": 2, "Male": 4, "Non-binary": 2, "Prefer not to say": 2, "Other": 2}}
+    assert sample(activity_by_trait={"gender": {"Male": 2}}).activity == pytest.approx(
+        sample(activity_by_trait=twice).activity
+    )
+
+
 @settings(deadline=None, max_examples=15)
 @given(first=st.integers(0, 1000), n=st.integers(0, 20), seed=st.integers(0, 2**60))
 def test_a_person_is_the_same_whenever_it_is_born(first: int, n: int, seed: int) -> None:
-    everyone = sample(0, first + n + 3, seed=seed, confidence_sd=0.1)
-    some = sample(first, n, seed=seed, confidence_sd=0.1)
+    everyone = sample(0, first + n + 3, seed=seed, confidence_sd=0.1, activity_by_trait=FACTORS)
+    some = sample(first, n, seed=seed, confidence_sd=0.1, activity_by_trait=FACTORS)
     rows = slice(first, first + n)
     assert np.array_equal(everyone.traits[rows], some.traits)
     assert np.array_equal(everyone.activity[rows], some.activity)

@@ -22,7 +22,7 @@ from townsquare.core.array_types import Float, Int16, Int64
 from townsquare.core.draws import LEAST, Draws, Stage, StageDraws
 from townsquare.core.errors import DataError, SettingError
 from townsquare.core.registry import check_known
-from townsquare.scenario.population.margins import kinds_in_order, rake_bank, rake_people
+from townsquare.scenario.population.margins import cells, independent_sets, kinds_in_order, rake_bank, rake_people
 from townsquare.scenario.population.personas import Personas, read_personas
 from townsquare.scenario.population.question_bank import NO_ANSWER, QuestionBank, Trait, bundled_bank, read_bank
 from townsquare.scenario.population.survey import Survey, personas_from_survey
@@ -124,7 +124,13 @@ def sample_people(
     taste = draws.normal("taste", agents, lasting=True) if settings.taste else np.full(n, np.nan)
     activity = _activity(agents, settings, taste, draws)
     if settings.activity_by_trait:
-        activity = activity * _factors(settings.activity_by_trait, traits, bank)
+        factors, read = settings.activity_by_trait, survey_of(settings, folder)
+        pool = accounts or (None if read is None else read.personas)
+        if known is None or pool is None:
+            mean = _mean_in_bank(factors, raked)
+        else:
+            mean = _mean_in_file(pool, settings, bank, by_weight=not accounts)
+        activity = activity * _factors(factors, traits, bank) / (mean or 1.0)
     if settings.taste_by_trait:
         taste = taste + _shifts(settings.taste_by_trait, traits, bank)
     stance = np.empty((n, len(propositions)))
@@ -377,6 +383,37 @@ def _factors(by_trait: Mapping[str, Mapping[str, float]], traits: Int16, bank: Q
         for label, factors in by_trait.items()
     }
     return np.exp(_shifts(logs, traits, bank))
+
+
+def _mean_in_bank(by_trait: Mapping[str, Mapping[str, float]], bank: QuestionBank) -> float:
+    """Return the expected factor of a person drawn from the bank."""
+    mean = 1.0
+    for numbers in independent_sets(bank, [bank.number_of(label) for label in by_trait]):
+        codes, chance = cells(bank, numbers)
+        traits = np.zeros((chance.size, len(bank.traits)), np.int16)
+        traits[:, numbers] = np.column_stack(codes)
+        own = {label: factors for label, factors in by_trait.items() if bank.number_of(label) in numbers}
+        mean *= float(chance @ _factors(own, traits, bank))
+    return mean
+
+
+def _mean_in_file(personas: Personas, settings: Population, bank: QuestionBank, *, by_weight: bool) -> float:
+    """Return the expected factor of a person of the file whose activity is not measured; 0 where there is none.
+
+    With ``by_weight``, people count by the weights that agents are drawn by, if they are; else equal.
+    """
+    n, drawn = len(personas), by_weight and bool(settings.margins or settings.resample)
+    equal = np.full(n, 1.0 / n)
+    weight = _weights_once(personas, bank, json.dumps(settings.margins), settings.resample)[0] if drawn else equal
+    product = np.where(np.isnan(personas.activity), weight, 0.0)
+    total = product.sum()
+    for label, factors in settings.activity_by_trait.items():
+        factor = _factors({label: factors}, personas.traits, bank)
+        answered = (personas.traits[:, bank.number_of(label)] != NO_ANSWER) & (weight > 0)
+        if drawn and settings.missing == "impute" and answered.any():
+            factor[~answered] = np.average(factor[answered], weights=weight[answered])
+        product *= factor
+    return float(product.sum() / (total or 1.0))
 
 
 def _shifts(by_trait: Mapping[str, Mapping[str, float]], traits: Int16, bank: QuestionBank) -> Float:
