@@ -71,8 +71,8 @@ class Activation(Section):
 
     rate: Share = setting(1.0, "probability that an agent is online in a step, if `time.step_minutes` is unset")
     sessions_per_day: float = setting(
-        3.0, "rate of sessions of an agent with activity 1, with `time.step_minutes`; at most one session in a step "
-        "(assumed)", gt=0, le=1000, unit="1/day",
+        3.0, "rate of sessions of an agent with activity 1, and of a lurker, with `time.step_minutes`; at most one "
+        "session in a step (assumed)", gt=0, le=1000, unit="1/day",
     )  # fmt: skip
     batches: int = setting(1, "1: all agents act at once; n: n random groups act in turn", ge=1)
 
@@ -437,7 +437,7 @@ class Config(BaseModel):
         rows = float(self.feed.followed + self.feed.others)
         if self.time.step_minutes is None:
             return self.agents * rows
-        sessions = min(1.0, self.activation.sessions_per_day * self.time.step_hours / 24)
+        sessions = min(1.0, self.activation.sessions_per_day * self.population.sessions * self.time.step_hours / 24)
         return self.agents * sessions * (rows if self.feed.depth_mean is None else min(rows, self.feed.depth_mean))
 
     @property

@@ -43,7 +43,7 @@ class Population(Section):
     silent_share: float = setting(
         0.22,
         "share of lurkers (activity 0): agents that read and never act; "
-        "with `time.step_minutes`, they have no sessions and do not read either",
+        "with `time.step_minutes`, they have as many sessions as an agent with activity 1",
         ge=0,
         lt=1,
     )
@@ -64,3 +64,8 @@ class Population(Section):
     taste_by_trait: dict[str, dict[str, float]] = setting(
         dict, "with `taste`: trait label -> answer -> number added to taste"
     )
+
+    @property
+    def sessions(self) -> float:
+        """The expected sessions of a person, relative to those of activity 1: lurkers come on top of a mean of 1."""
+        return 1.0 + (self.silent_share if self.activity_sd is None else 0.0)

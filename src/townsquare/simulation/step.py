@@ -41,7 +41,7 @@ from townsquare.simulation.moderation.notes import NOTE_KINDS
 from townsquare.simulation.policies import mix
 from townsquare.simulation.policies.contract import ChosenPolicy
 from townsquare.simulation.stance_scoring import scored
-from townsquare.simulation.views import Bank, PromptContext, Views
+from townsquare.simulation.views import Bank, PromptContext, ProposedActions, Views
 from townsquare.simulation.world import World
 
 
@@ -140,7 +140,7 @@ def step(setup: Setup, world: World) -> tuple[Batches, int]:
         options = feed_options(world, agents, config, offers=ActionKind.RATE_NOTE in in_feeds)
         shown = feed.build(world, setup.ranker, options, draw(Stage.FEED))
         views = Views(world, shown, in_feeds, setup.bank, config.actions, setup.context, judge)
-        chosen = setup.policy.decide(views, draw(Stage.POLICY))
+        chosen = decide(setup, views, draw(Stage.POLICY))
         commit(actions.exposures(world, shown, chosen))
         friction = actions.friction_of(world, agents, config, draw(Stage.POLICY))
         done = actions.resolve(world, shown, chosen, in_feeds, config.actions, friction)
@@ -164,6 +164,14 @@ def step(setup: Setup, world: World) -> tuple[Batches, int]:
     return out, sum(agents.size for agents in active)
 
 
+def decide(setup: Setup, views: Views, draws: StageDraws) -> ProposedActions:
+    """Return what agents do by their policy; where they have sessions, lurkers are not asked: they read everything."""
+    acts = views.activity > 0
+    if setup.settings.config.time.step_minutes is None or acts.all():
+        return setup.policy.decide(views, draws)
+    return mix.together([mix.decided_for(setup.policy, views, draws, acts)], views)
+
+
 def contributed(
     setup: Setup, program: ContributorParams, world: World, allowed: frozenset[ActionKind], draw: Draws
 ) -> Iterator[Change]:
@@ -172,7 +180,7 @@ def contributed(
     for kind, shown in contributors.feeds(world, program, config.time, draw(Stage.MODERATE)):
         may = allowed & {kind}
         views = Views(world, shown, may, setup.bank, config.actions, context, setup.judge(world, draw(Stage.BELIEF)))
-        chosen = setup.policy.decide(views, draw(Stage.POLICY))
+        chosen = decide(setup, views, draw(Stage.POLICY))
         done = actions.resolve(world, shown, chosen, may, config.actions)
         yield contributors.with_quality(world, done, program, draw(Stage.MODERATE), setup.bank)
 
@@ -185,7 +193,8 @@ def online(world: World, settings: Settings, draw: StageDraws) -> Iterator[npt.N
         persons = persons[~np.isin(persons, settings.config.leave_out.agents)]
     if time.step_minutes is not None:
         rate = activation.sessions_per_day * time.step_hours / 24 * time.rhythm_of(world.step + 1)
-        chance = -np.expm1(-rate * world.agents["activity"][persons])
+        activity = world.agents["activity"][persons]
+        chance = -np.expm1(-rate * np.where(activity > 0, activity, 1.0))  # lurkers read as often as with activity 1
         persons = persons[draw.uniform("online", persons) < chance]
     elif activation.rate < 1:
         persons = persons[draw.uniform("online", persons) < activation.rate]

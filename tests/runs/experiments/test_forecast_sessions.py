@@ -17,8 +17,9 @@ SETS = {
 
 
 @pytest.mark.parametrize("minutes", [60, 30])
-def test_calls_are_those_of_the_sessions_of_the_run(minutes: int) -> None:
-    given = {**SETS, "agents": AGENTS, "steps": STEPS, "time.step_minutes": minutes}
+@pytest.mark.parametrize("people", [{}, {"population.activity_sd": None, "population.silent_share": 0.5}])
+def test_calls_are_those_of_the_sessions_of_the_run(minutes: int, people: dict[str, float | None]) -> None:
+    given = {**SETS, **people, "agents": AGENTS, "steps": STEPS, "time.step_minutes": minutes}
     (react,) = forecast(resolve_with_scenario({"scenario": "health-rumor"}, given))
     asked = ts.run("health-rumor", settings=given).table("model_calls")
     sessions = ts.run("health-rumor", settings={**given, "policy": "silent"}).table("steps")["online"].sum()

@@ -101,13 +101,22 @@ def decide(
             policy: Policy = instead.get(member.name) or registry.get("policy", member.name)
             policy = policy if asker is None else bound(policy, asker)
             settings = policy.params.model_validate(member.params)
-            keep = np.flatnonzero(np.repeat(mask, np.diff(views.indptr)))
-            parts.append((ChosenPolicy(policy, settings).decide(views.only(mask), draws), keep))
-    return _together(parts, views) if parts else no_actions()
+            parts.append(decided_for(ChosenPolicy(policy, settings), views, draws, mask))
+    return together(parts, views) if parts else no_actions()
 
 
-def _together(parts: list[tuple[ProposedActions, npt.NDArray[np.int64]]], views: Views) -> ProposedActions:
-    """Join the actions of several members; ``keep`` maps rows of a member's views back to the whole."""
+def decided_for(
+    chosen: ChosenPolicy, views: Views, draws: StageDraws, mask: npt.NDArray[np.bool_]
+) -> tuple[ProposedActions, npt.NDArray[np.int64]]:
+    """Return what some agents of the views decide, and the rows of the views that they are shown; ``mask`` (k,)."""
+    return chosen.decide(views.only(mask), draws), np.flatnonzero(np.repeat(mask, np.diff(views.indptr)))
+
+
+def together(parts: list[tuple[ProposedActions, npt.NDArray[np.int64]]], views: Views) -> ProposedActions:
+    """Join what several groups decide; rows (k,) map those of a group's views back to the whole.
+
+    Agents in no group do nothing and look at everything.
+    """
     chosen: list[ProposedActions] = []
     texts: tuple[str, ...] = ()
     done, n_texts, examined = 0, views.n_texts, np.ones(int(views.indptr[-1]), np.bool_)
