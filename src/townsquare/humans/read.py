@@ -64,7 +64,7 @@ def mapping_of(folder: Path) -> str:
     if not is_file(people):
         return ""
     with people.open("rb") as file:
-        header = file.readline(65_536).decode("utf-8", "replace").lower()
+        header = file.readline(65_536).decode("utf-8-sig", "replace").lower()
     columns = {name.strip() for name in header.split(",")}
     return next((name for name, mark in FOLDERS.items() if mark in columns), "")
 
