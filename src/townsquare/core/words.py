@@ -111,6 +111,15 @@ def count(n: int, singular: str, plural: str = "") -> str:
     return f"{number(n) if n else 'no'} {name}"
 
 
+def capital(text: str) -> str:
+    """Return a text that begins with a capital.
+
+    >>> capital("over the whole run"), capital("")
+    ('Over the whole run', '')
+    """
+    return text[:1].upper() + text[1:]
+
+
 def listed(names: list[str]) -> str:
     """Return names in a row of words.
 

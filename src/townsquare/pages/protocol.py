@@ -92,7 +92,7 @@ def write_protocol(document: Document, path: Path) -> list[Path]:
 def protocol_page(document: Document) -> Page:
     """Make the page of a description: one file, without scripts or requests."""
     left = [text.replace("`", "") for text in document.for_author]
-    return Page.of(
+    return Page(
         "protocol.html", title=document.title, facts=document.facts, document=document, left=left, blocks=_kinds
     )
 

@@ -60,7 +60,7 @@ def write_debates(results: DebateResults) -> Path:
     failed = [
         f"trial {trial} of {printable(arm, 120)}: {printable(error, 300)}" for arm, trial, error in results.failed
     ]
-    return Page.of(
+    return Page(
         "debates.html",
         title=_title(results),
         facts=_facts(results),

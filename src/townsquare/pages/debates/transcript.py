@@ -33,7 +33,7 @@ def write_transcript(results: DebateResults, arm: DebateArm, *, figures: bool = 
     """
     records = results.records(arm)
     drawn = _COURSES.items() if records and figures else ()
-    return Page.of(
+    return Page(
         "debate.html",
         title=printable(arm.statement, 200),
         facts=_facts(results, arm),

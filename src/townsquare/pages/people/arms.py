@@ -8,7 +8,7 @@ from functools import partial
 
 from townsquare.analysis.statistics import Estimate
 from townsquare.core.text_table import Table, as_markdown, table
-from townsquare.core.words import count, number
+from townsquare.core.words import capital, count, number
 from townsquare.humans.effects.contract import CONSTANT, NO_CONTROLS, POINTS, RMSE, Arm
 from townsquare.pages.people.words import with_interval
 
@@ -81,7 +81,7 @@ def _notes(arms: Sequence[Arm]) -> Iterator[str]:
     for note in dict.fromkeys(arm.note for arm in arms if arm.note):
         named = [arm.arm for arm in arms if arm.note == note]
         few = len(named) < len(arms) and len(named) <= MOST_NAMED
-        yield f"{'; '.join(named)}: {note}." if few else f"{note[0].upper()}{note[1:]}."
+        yield f"{'; '.join(named)}: {note}." if few else f"{capital(note)}."
 
 
 def _row(arm: Arm) -> dict[str, str]:

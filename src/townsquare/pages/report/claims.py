@@ -18,7 +18,7 @@ from townsquare.analysis.causes.claims import (
 from townsquare.analysis.clock import Clock, clock_of, in_words, over_whole_run
 from townsquare.analysis.contract import Reads
 from townsquare.core.text_table import table
-from townsquare.core.words import count, number, percent, printable
+from townsquare.core.words import capital, count, number, percent, printable
 from townsquare.pages.report.axes import DASHES, from_zero, over_steps, reference
 from townsquare.pages.report.chart import Chart, Dashes
 from townsquare.pages.report.section import Section
@@ -93,11 +93,8 @@ def _says(claims: pl.DataFrame, clock: Clock) -> list[str]:
             got = [f"{number(n)} got a {words}" for words, n in many.items() if n]
             marked = f"; of these claims, {' and '.join(got)}" if got else ""
             of = count(rows.height, f"{truth} claim")
-            whole = over_whole_run(clock)
-            out.append(
-                f"{whole}{'people' if whole else 'People'} who saw one of {of} gave it a mean probability of being "
-                f"true of {percent(share)} at their last exposure to it{marked}."
-            )
+            gave = f"gave it a mean probability of being true of {percent(share)} at their last exposure to it{marked}."
+            out.append(capital(f"{over_whole_run(clock)}people who saw one of {of} {gave}"))
     return out
 
 

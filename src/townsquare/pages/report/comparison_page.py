@@ -13,7 +13,7 @@ import polars as pl
 from townsquare.analysis.contract import Measure
 from townsquare.analysis.outcomes import describe, groups
 from townsquare.core.text_table import Table, table
-from townsquare.core.words import chance, count, number, printable, short, signed, significant
+from townsquare.core.words import capital, chance, count, number, printable, short, signed, significant
 from townsquare.experiments.answer import LEVEL, MOST_SECONDARY
 from townsquare.experiments.arms import shown as setting_value
 from townsquare.experiments.by_group import LEAST
@@ -52,7 +52,7 @@ def write_comparison(experiment: Comparison | Experiment, path: Path | str) -> P
 def comparison_page(comparison: Comparison) -> Page:
     """Make the page of a comparison. Raises as :func:`write_comparison` does."""
     answer = comparison.answer
-    return Page.of(
+    return Page(
         "comparison.html",
         title=printable(answer.title, 80),
         question=opening(answer.question),
@@ -69,7 +69,7 @@ def comparison_page(comparison: Comparison) -> Page:
 
 def opening(question: str) -> str:
     """Return a question with a capital, unless it begins with the name of a setting."""
-    return question if "." in question.partition(" ")[0] else question[:1].upper() + question[1:]
+    return question if "." in question.partition(" ")[0] else capital(question)
 
 
 def _facts(comparison: Comparison) -> list[tuple[str, str]]:

@@ -15,7 +15,7 @@ from townsquare.analysis.influence import influence
 from townsquare.analysis.power_law import rank_fits
 from townsquare.core.array_types import Float
 from townsquare.core.text_table import table
-from townsquare.core.words import number, percent, short, significant, three
+from townsquare.core.words import capital, number, percent, short, significant, three
 from townsquare.pages.report.axes import DASHES, band, from_zero, over_steps
 from townsquare.pages.report.chart import Chart, tick
 from townsquare.pages.report.section import Section
@@ -93,11 +93,7 @@ def _sentence(sums: pl.DataFrame, clock: Clock) -> str:
         pair = [means.get((measure, word), {}).get("value") for word in ("true", "false")]
         if all(isinstance(value, float) and value == value for value in pair):
             sentences.append(words.format(*(significant(value, 3) for value in pair)))
-    return _capital(" ".join(sentences)) or "Only true or only false posts were injected, so they cannot be compared."
-
-
-def _capital(text: str) -> str:
-    return text[:1].upper() + text[1:]
+    return capital(" ".join(sentences)) or "Only true or only false posts were injected, so they cannot be compared."
 
 
 def influence_section(run: Reads) -> Section:
@@ -118,7 +114,7 @@ def influence_section(run: Reads) -> Section:
     return Section(
         "influence",
         INFLUENCE,
-        says=[f"{_capital(sentence)}{_best(fits)}"],
+        says=[f"{capital(sentence)}{_best(fits)}"],
         notes=[
             "Popularity is the sum of followers and of likes, shares and comments received. Fits by rank are "
             "descriptive: neighboring ranks are not independent, and R² is high for any decreasing curve. Influence "

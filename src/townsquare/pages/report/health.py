@@ -12,7 +12,7 @@ from townsquare.analysis.model_calls import calls_by_server, calls_in_short, mod
 from townsquare.analysis.posts import per
 from townsquare.core.schema import TABLES
 from townsquare.core.text_table import Table, table
-from townsquare.core.words import listed, number, percent, short, small
+from townsquare.core.words import capital, listed, number, percent, short, small
 from townsquare.pages.report.axes import amounts_across, bars, by_proposition, course
 from townsquare.pages.report.chart import Chart
 from townsquare.pages.report.section import Section, with_statements
@@ -166,7 +166,7 @@ def _step_figures(steps: pl.DataFrame, clock: Clock) -> list[Figure]:
     """Return a panel for each diagnostic column of the table of steps, named by its meaning and unit."""
     return [
         course(
-            f"step-{column.name.replace('_', '-')}", f"{column.meaning[0].upper()}{column.meaning[1:]}",
+            f"step-{column.name.replace('_', '-')}", capital(column.meaning),
             steps.select("step", column.name), {column.name: ("ink", "")}, clock, column.unit,
         )
         for column in TABLES["steps"].recorded
@@ -186,9 +186,8 @@ def _activity(steps: pl.DataFrame, clock: Clock) -> str:
     if not accepted:
         return "Nobody acted: everyone online was a lurker in every step."
     silent, each = percent(1 - acting / online), small(accepted / online)
-    whole = over_whole_run(clock)
-    share = f"{silent} of all turns (a person online in a step), the person took no action"
-    return f"{whole}{'in' if whole else 'In'} {share}; there were {each} accepted actions per turn."
+    share = f"in {silent} of all turns (a person online in a step), the person took no action"
+    return capital(f"{over_whole_run(clock)}{share}; there were {each} accepted actions per turn.")
 
 
 def _movement(moves: pl.DataFrame) -> str:

@@ -82,7 +82,7 @@ def multiverse_page(multiverse: Multiverse) -> Page:
         warnings.append("No outcome is defined on both sides of the contrast.")
     if len(experiment.seeds) < 2:
         warnings.append("One seed only: effects have no CI, and chance cannot be separated from interactions.")
-    return Page.of(
+    return Page(
         "multiverse.html",
         title="A multiverse of modeling choices",
         facts=facts,

@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import base64
 import hashlib
-from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Self
+from typing import Any
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
@@ -35,7 +33,6 @@ _ENVIRONMENT = Environment(
 )
 
 
-@dataclass(frozen=True, slots=True)
 class Page:
     """A page as a value: the template that lays it out, and what is in it.
 
@@ -43,13 +40,8 @@ class Page:
     nothing but the page's own style sheet, by its hash: no script, no request, no inline style.
     """
 
-    template: str
-    values: Mapping[str, Any]
-
-    @classmethod
-    def of(cls, template: str, **values: Any) -> Self:
-        """Make a page from a template and its values, by name."""
-        return cls(template, values)
+    def __init__(self, template: str, **values: Any) -> None:
+        self.template, self.values = template, values
 
     @property
     def figures(self) -> list[Figure]:

@@ -41,7 +41,7 @@ def run_page(run: Reads) -> Page:
     values = outcomes(cached)
     most, false = top_posts(cached)
     answer = cached.once("answer", lambda: answer_run(cached, values))
-    return Page.of(
+    return Page(
         "run.html",
         title=answer.title,
         facts=[(name, printable(value)) for name, value in _facts(cached)],

@@ -14,7 +14,7 @@ from townsquare.analysis.clock import Clock, clock_of, over_whole_run
 from townsquare.analysis.contract import Reads
 from townsquare.analysis.polarization import BINS
 from townsquare.core.text_table import Table, table, turned
-from townsquare.core.words import count, number, percent, printable, short, signed_three, significant, three
+from townsquare.core.words import capital, count, number, percent, printable, short, signed_three, significant, three
 from townsquare.pages.report.axes import NICE, amounts, band, from_zero, over_steps, reference
 from townsquare.pages.report.chart import Chart
 from townsquare.pages.report.section import Section, with_statements
@@ -113,14 +113,14 @@ def _sentence(row: dict[str, Any], course: pl.DataFrame, side: float, clock: Clo
     first, final = signed_three(row["mean_start"]), signed_three(row["mean_end"])
     if row["agents"] == 1:
         return f"{statement}: the stance of the only person changed from {first} to {final}."
-    whole, initial = over_whole_run(clock), "value after the warm-up" if clock.warm_up else "initial value"
+    initial = "value after the warm-up" if clock.warm_up else "initial value"
     people, shift = count(row["agents"], "person", "people"), significant(row["absolute_shift"], 2)
     changed = f"the mean stance changed from {first} (each person's first stance{_after(clock)}) to {final}"
     sentences = [f"{statement}: over {people}, {changed}, with a mean absolute shift of {shift}."]
     if not math.isnan(row["spread_kept"]):
         sentences.append(f"The standard deviation is {percent(row['spread_kept'])} of its {initial}.")
-    polarization = (three(ends["polarization"]) for ends in (start, end))
-    sentences.append("{}olarization changed from {} to {}.".format(f"{whole}p" if whole else "P", *polarization))
+    before, after = (three(ends["polarization"]) for ends in (start, end))
+    sentences.append(capital(f"{over_whole_run(clock)}polarization changed from {before} to {after}."))
     return " ".join([*sentences, _accuracy(row, side)])
 
 

@@ -39,7 +39,7 @@ def head(of: Snapshot) -> dict[str, Any]:
         "propositions": queries.propositions(of.cached).to_dicts(),
         "unit": unit_of(of.run),
         "trail": bool(setting(of.run, "record", "trail", default=True)),
-        "memories": queries.has_memories(of),
+        "memories": not of.cached.table("agent_memories").is_empty(),
     }
 
 

@@ -221,11 +221,6 @@ def traits(of: Snapshot) -> list[dict[str, Any]]:
     ]
 
 
-def has_memories(of: Snapshot) -> bool:
-    """Return whether agents of this run remember anything."""
-    return not of.cached.table("agent_memories").is_empty()
-
-
 def memories_of(of: Snapshot, agent: int, step: int) -> pl.DataFrame:
     """Return what an agent remembers after a step, the most relevant first.
 

@@ -131,10 +131,6 @@ def _records(of: Snapshot, agent: int, step: int, proposition: str) -> pl.DataFr
     return pl.DataFrame(list(agents.records(of, agent, step, proposition)["records"]), infer_schema_length=None)
 
 
-def _of_record(query: Callable[[CachedRun, int], pl.DataFrame]) -> Callable[[Snapshot, int], pl.DataFrame]:
-    return lambda of, root: query(of.cached, root)
-
-
 TABLES: Mapping[str, TableOf] = {
     "measure": _measure,
     "course": measured(belief_course),
@@ -156,8 +152,8 @@ TABLES: Mapping[str, TableOf] = {
     "claims": asks(agents.claim_table, "agent"),
     "records": asks(_records, "agent", "step", "proposition"),
     "cascade": cascade.cascade_table,
-    "thread": asks(_of_record(post_queries.thread_of), "root"),
-    "notes": asks(_of_record(post_queries.notes_of), "root"),
+    "thread": asks(lambda of, root: post_queries.thread_of(of.cached, root), "root"),
+    "notes": asks(lambda of, root: post_queries.notes_of(of.cached, root), "root"),
     "plane": asks(notes.plane, "step"),
     "raters": asks(notes.raters, "step", "number"),
     "verdicts": asks(posts.findings, "root"),
