@@ -65,6 +65,16 @@ def test_forty_respondents_become_a_thousand_agents_by_weight(folder: Path) -> N
     assert 'Asked "Which party do you feel close to?", I answered "Die Linke".' in text
 
 
+def test_weights_that_alternate_with_the_rows_do_not_bias_answers(tmp_path: Path) -> None:
+    rows = [f"R_{k:03},{1 + 2 * (k % 2)},{PARTIES[k % 2]},never,100,30" for k in range(200)]
+    (tmp_path / "answers.csv").write_text("\n".join(["who,w,Party,Shots,Income,type", *rows]), encoding="utf-8")
+    (tmp_path / "survey.yaml").write_text(MAPPING, encoding="utf-8")
+    given = Population.model_validate({"file": "answers.csv", "mapping": "survey.yaml", "resample": True})
+    for seed in range(5):  # in the order of the file, the share was 0.5 or 1
+        party = answers(sample_people(0, 200, given, ("safe",), seed, folder=tmp_path), "party")
+        assert party.count("Union") / 200 == pytest.approx(0.75, abs=0.06)
+
+
 def test_margins_hold_within_a_point_and_leave_blanks(folder: Path) -> None:
     margins = {"party": {"Union": 0.7, "Die Linke": 0.3}, "income": {"0-3000": 0.5, "3000.5+": 0.5}}
     made = people(folder, margins=margins)

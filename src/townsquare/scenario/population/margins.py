@@ -255,12 +255,12 @@ def _groups(personas: Personas, targets: Sequence[Target]) -> tuple[Int64, list[
     return np.stack(groups), raked
 
 
-def kinds_in_order(personas: Personas, bank: QuestionBank, margins: Margins) -> Int64:
-    """Return the rows of people (n,) so that those with the same answers to margins are next to each other."""
+def kinds(personas: Personas, bank: QuestionBank, margins: Margins) -> Int64:
+    """Return a number for each of the people, (n,), the same for equal answers to margins; 0 without margins."""
     if not margins:
-        return np.arange(len(personas))
+        return np.zeros(len(personas), np.int64)
     groups, _ = _groups(personas, read_margins(margins, bank))
-    return np.lexsort(groups[::-1])
+    return np.unique(groups, axis=1, return_inverse=True)[1].ravel()
 
 
 class Reached(NamedTuple):

@@ -22,7 +22,7 @@ from townsquare.core.array_types import Float, Int16, Int64
 from townsquare.core.draws import LEAST, Draws, Stage, StageDraws
 from townsquare.core.errors import DataError, SettingError
 from townsquare.core.registry import check_known
-from townsquare.scenario.population.margins import cells, independent_sets, kinds_in_order, rake_bank, rake_people
+from townsquare.scenario.population.margins import cells, independent_sets, kinds, rake_bank, rake_people
 from townsquare.scenario.population.personas import Personas, read_personas
 from townsquare.scenario.population.question_bank import NO_ANSWER, QuestionBank, Trait, bundled_bank, read_bank
 from townsquare.scenario.population.survey import Survey, personas_from_survey
@@ -222,7 +222,7 @@ def drawn_from(settings: Population, folder: Path | None) -> tuple[str, Question
     of, weights = read.personas, np.ones(len(read.personas))
     by_weight = of.weight is not None and bool(np.ptp(of.weight)) and (bool(raked) or settings.resample)
     if raked or settings.resample:
-        weights, _ = _weights_once(of, read.bank, given, settings.resample)
+        weights, _ = _weights_once(of, read.bank, given)
     how = ", by survey weights" if by_weight else "" if raked else ", unweighted"
     return f"shares of the people in {settings.file}{how}{raked}", read.bank, (of.traits, weights)
 
@@ -251,7 +251,10 @@ def _from_file(
             do = "set `population.resample=true` to draw with replacement, add personas, or lower `agents`"
             raise DataError(str(settings.file), got=got, allowed=f"{allowed}, newcomers included", do=do)
         return personas.take(np.arange(start, needed))
-    weights, order = _weights_once(personas, bank, json.dumps(settings.margins), settings.resample)
+    weights, kind = _weights_once(personas, bank, json.dumps(settings.margins))
+    order = np.arange(len(personas))
+    if settings.resample:  # kind by kind, and within a kind at random: rows of a file may alternate as weights do
+        order = np.lexsort((draws.bits("respondent", order, lasting=True), kind))
     ends, u = np.cumsum(weights[order]), draws.uniform("persona", agents, lasting=True)
     if settings.resample and start == 0 and agents.size > 1:
         # Systematic: one agent from each of n equal stretches of the weights, in random order. Margins then hold up to
@@ -294,12 +297,11 @@ def _imputed(
 
 
 @lru_cache(maxsize=2)
-def _weights_once(personas: Personas, bank: QuestionBank, margins: str, ordered: bool) -> tuple[Float, Int64]:
-    """Return weights of people, which sum to 1, and their rows in the order in which agents are drawn from them."""
+def _weights_once(personas: Personas, bank: QuestionBank, margins: str) -> tuple[Float, Int64]:
+    """Return weights of people, which sum to 1, and the number of the answers of each to margins."""
     given, n = json.loads(margins), len(personas)
     own = np.ones(n) if personas.weight is None else personas.weight
-    weights = rake_people(personas, bank, given) if given else own / own.sum()
-    return weights, kinds_in_order(personas, bank, given) if ordered else np.arange(n)
+    return rake_people(personas, bank, given) if given else own / own.sum(), kinds(personas, bank, given)
 
 
 @lru_cache(maxsize=4)
@@ -404,7 +406,7 @@ def _mean_in_file(personas: Personas, settings: Population, bank: QuestionBank, 
     """
     n, drawn = len(personas), by_weight and bool(settings.margins or settings.resample)
     equal = np.full(n, 1.0 / n)
-    weight = _weights_once(personas, bank, json.dumps(settings.margins), settings.resample)[0] if drawn else equal
+    weight = _weights_once(personas, bank, json.dumps(settings.margins))[0] if drawn else equal
     product = np.where(np.isnan(personas.activity), weight, 0.0)
     total = product.sum()
     for label, factors in settings.activity_by_trait.items():
