@@ -87,11 +87,10 @@ def cascade_table(of: Snapshot, asked: Asked) -> pl.DataFrame:
     by = shares.select(pl.int_range(pl.len(), dtype=pl.Int32).alias("from"), pl.col("agent").alias("by"))
     passed_on = shares.filter(pl.col("parent") >= 0).unique("agent", keep="first")
     shared = passed_on.select("agent", pl.col("step").alias("shared"))
-    seen = _first_seen(of, roots).join(by, on="from", how="left", maintain_order="left")
+    seen = queries.joined(_first_seen(of, roots), "from", by)
     ends = [pl.col("judged").first().alias("belief_first"), pl.col("judged").last().alias("belief_last")]
     beliefs = _beliefs(of.cached, root).group_by("agent").agg(ends)
-    for part in (queries.agent_names(of.cached).select("agent", "who"), shared, beliefs):
-        seen = seen.join(part, on="agent", how="left", maintain_order="left")
+    seen = queries.joined(seen, "agent", queries.agent_names(of.cached).select("agent", "who"), shared, beliefs)
     return seen.select("agent", "who", "step", "by", "shared", "belief_first", "belief_last")
 
 
@@ -148,7 +147,7 @@ def _first_seen(of: Snapshot, roots: list[int]) -> pl.DataFrame:
     rows = of.cached.lazy("exposures").filter(pl.col("root").is_in(roots)).select("agent", "step", "rank", "post")
     first = rows.pipe(collected).sort("step", "agent", "rank").unique("agent", keep="first", maintain_order=True)
     row = _shares(of, roots).select("post", pl.int_range(pl.len(), dtype=pl.Int32).alias("from"))
-    seen = first.join(row, on="post", how="left", maintain_order="left")
+    seen = queries.joined(first, "post", row)
     return seen.select("agent", "step", pl.col("from").fill_null(0))
 
 

@@ -142,9 +142,9 @@ def node_table(of: Snapshot, step: int, proposition: int) -> pl.DataFrame:
     nodes = pl.DataFrame({name: made[name] for name in names}).with_columns(pl.col("agent").cast(pl.Int32))
     stances = queries.stances_at(of.run, step, proposition)
     moved = queries.influence(of).rename({"moved": "moved_others"})
-    for part in (moved, stances):
-        nodes = nodes.join(part, on="agent", how="left", maintain_order="left")
-    return nodes.with_columns(pl.col("moved_others").fill_null(0.0), pl.lit(step).alias("step"))
+    return queries.joined(nodes, "agent", moved, stances).with_columns(
+        pl.col("moved_others").fill_null(0.0), pl.lit(step).alias("step")
+    )
 
 
 def _graph(of: Snapshot) -> tuple[pl.DataFrame, Int64, Int64]:
@@ -178,4 +178,4 @@ def _blocks(of: Snapshot, shown: pl.DataFrame) -> dict[str, Any] | None:
     if values.is_empty():
         return None
     answers = of.cached.table("traits").join(values, on=["trait", "value"]).select("agent", "answer")
-    return {"by": trait, "of": shown.join(answers, on="agent", how="left", maintain_order="left")["answer"].to_list()}
+    return {"by": trait, "of": queries.joined(shown, "agent", answers)["answer"].to_list()}

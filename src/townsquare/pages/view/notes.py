@@ -81,12 +81,9 @@ def _with_posts(of: Snapshot) -> pl.DataFrame:
     posts = of.cached.table("posts").select(root="post", published="step")
     first = all_notes(of.cached).select("note", "root", "shown")
     views = views_before(of.cached, first, "note").select("note", "views", late=pl.col("early") / pl.col("views"))
-    rows = post_queries.note_list(of.cached)
-    for part in (texts.select("root", "veracity", post="content"), posts):
-        rows = rows.join(part, on="root", how="left", maintain_order="left")
-    for part in (first.drop("root"), views):
-        rows = rows.join(part, on="note", how="left", maintain_order="left")
-    return rows
+    on_roots = (texts.select("root", "veracity", post="content"), posts)
+    rows = queries.joined(post_queries.note_list(of.cached), "root", *on_roots)
+    return queries.joined(rows, "note", first.drop("root"), views)
 
 
 def _extent(of: Snapshot) -> dict[str, float | None]:
@@ -168,8 +165,7 @@ def _ratings(of: Snapshot, step: int) -> tuple[NoteRatings, NoteScores]:
     changed = pl.col("status") != pl.col("status").shift(fill_value=int(NoteStatus.PENDING)).over("note")
     since = changes.filter(changed).group_by("note").agg(decided=pl.col("step").last(), settled=pl.col("step").first())
     last = changes.group_by("note").agg(pl.col("status", "intercept", "factor").last())
-    both = written.select("note").join(last, on="note", how="left", maintain_order="left")
-    known = both.join(since, on="note", how="left", maintain_order="left")
+    known = queries.joined(written.select("note"), "note", last, since)
     status = known["status"].fill_null(int(NoteStatus.PENDING)).to_numpy().astype(np.uint8)
     numbers = (known[name].fill_null(float("nan")).to_numpy() for name in ("intercept", "factor"))
     decided, settled = (known[name].fill_null(NONE).to_numpy() for name in ("decided", "settled"))
@@ -197,13 +193,13 @@ def raters(of: Snapshot, step: int, number: int) -> pl.DataFrame:
             pl.col("factor", "intercept").fill_nan(None)
         )
     stances = queries.stances_at(of.run, step, number).select("agent", "stance")
-    return known.join(stances, on="agent", how="left", maintain_order="left")
+    return queries.joined(known, "agent", stances)
 
 
 def plane(of: Snapshot, step: int) -> pl.DataFrame:
     """Return notes as they stood after a step with their posts, for the CSV."""
     states = post_queries.note_states(of.cached, step)
-    return states.join(_with_posts(of), on="note", how="left", maintain_order="left")
+    return queries.joined(states, "note", _with_posts(of))
 
 
 def _why(scored: Scored, number: int) -> dict[str, Any]:

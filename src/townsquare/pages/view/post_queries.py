@@ -85,9 +85,8 @@ def note_states(run: CachedRun, step: int) -> pl.DataFrame:
         (pl.col("kind").last() == int(LogKind.NOTE_SHOWN)).alias("shown"), pl.col("step").last().alias("decided")
     )
     scores = queries.worded(scored.group_by("note").last(), "note_scores")
-    rows = notes.select("note")
-    for part in (given_ratings.group_by("note").agg(counted), last, scores.rename({"status": "scored"})):
-        rows = rows.join(part, on="note", how="left", maintain_order="left")
+    ratings = given_ratings.group_by("note").agg(counted)
+    rows = queries.joined(notes.select("note"), "note", ratings, last, scores.rename({"status": "scored"}))
     shown = pl.col("shown").fill_null(False)
     other = pl.when(pl.col("scored") == "not_helpful").then(pl.lit("not_helpful")).otherwise(pl.lit("pending"))
     status = pl.when(shown).then(pl.lit("shown")).otherwise(other).alias("status")
@@ -98,7 +97,7 @@ def note_states(run: CachedRun, step: int) -> pl.DataFrame:
 def note_list(run: CachedRun) -> pl.DataFrame:
     """Return notes: ``note``, ``root``, ``step``, ``author``, ``who``, ``content``; untrusted texts."""
     posts = run.table("posts").select("post", "root")
-    rows = run.table("notes").join(posts, on="post", how="left", maintain_order="left")
+    rows = queries.joined(run.table("notes"), "post", posts)
     named = queries.with_who(queries.with_text(rows, run), run)
     who, text = pl.col("who").fill_null(OUTSIDE), pl.col("content").fill_null("")
     return named.select("note", "root", "step", "author", who, text)

@@ -55,6 +55,13 @@ class OfAgent:
 # --- names -------------------------------------------------------------------------------------------------
 
 
+def joined(frame: pl.DataFrame, on: str, *parts: pl.DataFrame) -> pl.DataFrame:
+    """Return all rows of a frame in their order, with what others have of each; null where they have none."""
+    for part in parts:
+        frame = frame.join(part, on=on, how="left", maintain_order="left")
+    return frame
+
+
 def worded(frame: pl.DataFrame, table: str) -> pl.DataFrame:
     """Return rows of a table of the record, with its codes in words."""
     kinds = {column.name: column.words for column in schema.TABLES[table].recorded if column.words}
@@ -65,13 +72,13 @@ def worded(frame: pl.DataFrame, table: str) -> pl.DataFrame:
 def with_text(frame: pl.DataFrame, run: CachedRun, column: str = "text", name: str = "content") -> pl.DataFrame:
     """Return rows with the text that a column points to, as a further column; null if none exists; untrusted."""
     texts = run.table("texts").select(pl.col("text").alias(column), pl.col("content").alias(name))
-    return frame.join(texts, on=column, how="left", maintain_order="left")
+    return joined(frame, column, texts)
 
 
 def with_who(frame: pl.DataFrame, run: CachedRun, column: str = "author") -> pl.DataFrame:
     """Return rows with the name of an agent as a further column ``who``; untrusted."""
     who = agent_names(run).select(pl.col("agent").alias(column), "who")
-    return frame.join(who, on=column, how="left", maintain_order="left")
+    return joined(frame, column, who)
 
 
 propositions = names
@@ -99,7 +106,7 @@ def post_texts(run: CachedRun) -> pl.DataFrame:
         pl.col("post").alias("root"), "text", pl.col("kind").alias("root_kind"), "veracity",
         pl.col("author").alias("root_author"),
     )  # fmt: skip
-    rows = posts.select("post", "root").join(roots, on="root", how="left", maintain_order="left")
+    rows = joined(posts.select("post", "root"), "root", roots)
     columns = "post", "root", pl.col("content").fill_null(""), "root_kind", "veracity", "root_author"
     return with_text(rows, run).select(columns)
 
@@ -131,8 +138,7 @@ def agent_list(of: Snapshot, proposition: int) -> pl.DataFrame:
     at_birth = pl.concat(starts) if starts else end.clear().rename({"end": "stance"})
     start = at_birth.select("agent", start="stance")
     followers = follows_at_end(of).group_by(pl.col("followed").alias("agent")).len("followers")
-    for part in (end, start, followers):
-        names = names.join(part, on="agent", how="left")
+    names = joined(names, "agent", end, start, followers)
     change, followed = (pl.col("end") - pl.col("start")).alias("change"), pl.col("followers").fill_null(0)
     return names.select("agent", "who", "born", "start", "end", change, "confidence", followed.cast(pl.Int64))
 
@@ -252,7 +258,7 @@ def exposures_of(of: Snapshot, agent: int, step: int) -> pl.DataFrame:
     """Return what an agent was shown in a step, in feed order, with the text of the root and who passed it on."""
     rows = worded(of.run.rows_where("exposures", agent=agent, step=step), "exposures")
     texts = post_texts(of.cached).select("post", "content", "root_kind")
-    return with_who(rows, of.cached).join(texts, on="post", how="left", maintain_order="left").drop("agent")
+    return joined(with_who(rows, of.cached), "post", texts).drop("agent")
 
 
 def actions_of(of: Snapshot, agent: int, step: int) -> pl.DataFrame:
@@ -267,8 +273,7 @@ def actions_of(of: Snapshot, agent: int, step: int) -> pl.DataFrame:
     )
     notes = with_text(of.cached.table("notes"), of.cached, name="noted").select("note", "noted").drop_nulls("noted")
     posts = post_texts(of.cached).select("post", "root", "content")
-    for on, part in (("note", notes), ("post", posts)):
-        rows = rows.join(part, on=on, how="left", maintain_order="left")
+    rows = joined(joined(rows, "note", notes), "post", posts)
     return rows.select(
         "step", "ordinal", "kind", "on", "rank", "target", "root", "content", "written", pl.col("noted").alias("note"),
         "helpful", "why", "status", "reason",
