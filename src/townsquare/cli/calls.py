@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from townsquare.cli.console import complain
+from townsquare.core.words import count
 from townsquare.models import usage
 from townsquare.models.contract import Call
 from townsquare.models.usage import Usage
@@ -45,11 +46,12 @@ class Calls:
         spent = self._usage
         if not spent.calls or self._first is None:
             return ""
-        parts = [f"{spent.calls:,} calls", f"{spent.tokens:,} tokens"]
+        parts = [count(spent.calls, "call"), f"{spent.tokens:,} tokens"]
         if spent.usd:
             done = self.step - self._first
             ahead = f", about ${self._usd_then / done * (total - self._first):.2f} in total" if done > 0 else ""
-            parts.append(f"${spent.usd:.4f}{ahead}")
+            unknown = f" without {count(spent.unpriced, 'call')} of unknown price" if spent.unpriced else ""
+            parts.append(f"${spent.usd:.4f}{unknown}{ahead}")
         failed = sum(spent.failures.values())
         return ", ".join(parts + ([f"{failed:,} failed"] if failed else []))
 

@@ -12,6 +12,7 @@ import sys
 import time
 from collections import Counter
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -222,11 +223,13 @@ def test_what_is_shown_while_a_run_goes_on() -> None:
         seconds=1.0, tries=1,
     )  # fmt: skip
     calls.add(call)
-    assert calls.note(4) == "1 calls, 1,000,000 tokens, $2.5000, 1 failed"
+    assert calls.note(4) == "1 call, 1,000,000 tokens, $2.5000, 1 failed"
     calls.done(1)
     calls.add(call)
     said = "2 calls, 2,000,000 tokens, $5.0000, about $10.00 in total, 2 failed"
     assert calls.note(4) == said, "a step that is not done does not raise the mean"
+    calls.add(replace(call, model="server/x"))
+    assert "$5.0000 without 1 call of unknown price" in calls.note(4)
 
 
 def test_without_a_model_there_is_one_clear_error() -> None:

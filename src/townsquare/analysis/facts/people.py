@@ -11,7 +11,7 @@ import polars as pl
 
 from townsquare.analysis.beliefs import answers_to, person_beliefs
 from townsquare.analysis.contract import Reads, once_a_run
-from townsquare.analysis.facts.contract import Reading, Unmeasured, at_least, few, window_of
+from townsquare.analysis.facts.contract import Reading, Unmeasured, at_least, window_of
 from townsquare.analysis.follow_graph import FollowGraph, follow_graph
 from townsquare.analysis.groups import persons
 from townsquare.analysis.posts import roots
@@ -104,8 +104,8 @@ def activity_concentration(run: Reads) -> Reading:
     """Measure the proportion of posts, comments and shares that the most active tenth of the people made."""
     made = _posts(run).filter(pl.col("kind").is_in([PostKind.ORIGINAL, PostKind.COMMENT, PostKind.SHARE]))
     acts = _per_person(run, made.group_by(agent=pl.col("author")).agg(n=pl.len()))
-    if acts.sum() < FEWEST or acts.size < FEWEST_PEOPLE:
-        raise Unmeasured(few(int(acts.sum()), FEWEST, f"posts, comments and shares by {acts.size:,} people"))
+    at_least(FEWEST_PEOPLE, acts.size, "people")
+    at_least(FEWEST, acts.sum(), "posts, comments and shares")
     return Reading(
         top_share(acts, 0.1), {"proportion of people without a post, comment or share": float((acts == 0).mean())}
     )
