@@ -18,7 +18,8 @@ from raised_errors import raises_error
 from small_worlds import run_of, settings_of
 from townsquare.analysis import belief_change
 from townsquare.analysis.causes.attribution import BY, attribution, attribution_error
-from townsquare.analysis.causes.contributions import changes
+from townsquare.analysis.causes.contributions import changes, contributions
+from townsquare.analysis.causes.why import why
 from townsquare.cli import main
 from townsquare.core import registry
 from townsquare.core.enums import AgentKind, TrailKind, Veracity, Verdict
@@ -63,7 +64,7 @@ def test_of_one_person() -> None:
     assert set(mine["agents"]) == {1}
 
 
-def by_hand() -> FrameRun:
+def by_hand(amounts: tuple[float, float] = (-0.02, 0.08), rule: str = "exposure") -> FrameRun:
     """Person 1 sees a false post labeled by both, and a true one that person 2 passed on; then an anchor pulls."""
     tables: dict[str, Any] = {
         "propositions": [{"proposition": 0, "name": "tax", "text": "Tax it."}],
@@ -81,8 +82,8 @@ def by_hand() -> FrameRun:
             {"step": 1, "agent": 1, "rank": 1, "post": 2, "root": 0, "author": 2, "note": -1},
         ],
         "trail": [
-            {"step": 1, "agent": 1, "kind": TrailKind.EXPOSURE, "rank": 0, "post": 1, "amount": -0.02},
-            {"step": 1, "agent": 1, "kind": TrailKind.EXPOSURE, "rank": 1, "post": 2, "amount": 0.08},
+            {"step": 1, "agent": 1, "kind": TrailKind.EXPOSURE, "rank": 0, "post": 1, "amount": amounts[0]},
+            {"step": 1, "agent": 1, "kind": TrailKind.EXPOSURE, "rank": 1, "post": 2, "amount": amounts[1]},
             {"step": 2, "agent": 1, "kind": TrailKind.ANCHOR, "rank": -1, "post": -1, "amount": -0.01},
         ],
         "beliefs": [
@@ -91,7 +92,14 @@ def by_hand() -> FrameRun:
             for a in (1, 2)
         ],
     }
-    return FrameRun(tables, settings())
+    return FrameRun(tables, settings(beliefs={"rule": rule}))
+
+
+def test_records_that_cancel_out_are_contributions_of_a_size_that_makes_sense() -> None:
+    run = by_hand((-1.0, 1.0 + 1e-12), "log_odds")
+    (row, *_) = contributions(run).filter(pl.col("step") == 1).collect()["amount"].to_list()
+    (cause, *_) = (cause for cause in why(run, 1, step=1).moves[0].causes if cause.recorded < 0)
+    assert row == cause.amount == pytest.approx(-0.5)
 
 
 def grouped(by: str) -> dict[str, float]:

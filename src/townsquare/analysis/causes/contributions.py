@@ -30,6 +30,7 @@ CAUSES = {
 }
 """What each kind of the trail is called; a record that was archived was so by what was shown."""
 LEAST_LOG_ODDS = 1e-9
+"""Sum of contributions below which a change of stance over it is noise; the slope of stance in log odds is used."""
 _BELIEF = ["step", "agent", "proposition"]
 
 
@@ -113,6 +114,17 @@ def contributions(run: Reads, agent: int | None = None, *, shown: bool = True) -
         seen = run.lazy("exposures").filter(of_agent).select(columns)
         rows = rows.join(seen, on=["step", "agent", "rank", "post"], how="left", maintain_order="left")
     return _with_causes(run, rows, shown=shown)
+
+
+def stance_per_log_odds(total: float, before: float, change: float) -> float:
+    """Return what one log odds moved a stance in a step whose contributions sum to ``total``.
+
+    >>> stance_per_log_odds(0.2, 0.0, 0.1), stance_per_log_odds(1e-17, 0.6, 0.0)
+    (0.5, 0.32)
+    """
+    if abs(total) < LEAST_LOG_ODDS:
+        return (1.0 - before**2) / 2.0 if total else 0.0
+    return change / total
 
 
 def _in_stance(run: Reads, trail: pl.LazyFrame, of_agent: pl.Expr) -> pl.LazyFrame:

@@ -16,7 +16,7 @@ import polars as pl
 
 from townsquare.analysis.beliefs import names, of_proposition, statements
 from townsquare.analysis.causes.attribution import check_person
-from townsquare.analysis.causes.contributions import agent_names, called, check_trail, unit_of
+from townsquare.analysis.causes.contributions import agent_names, called, check_trail, stance_per_log_odds, unit_of
 from townsquare.analysis.contract import Reads, setting
 from townsquare.core.cards import bars, card
 from townsquare.core.enums import TrailKind, Verdict, word_of
@@ -261,15 +261,11 @@ def _check_agent(run: Reads, agent: int, step: int | None) -> None:
 def _move(belief: Belief, proposition: str, stances: Mapping[Belief, float], causes: list[Cause], unit: str) -> Move:
     after, before = stances[belief], stances.get(belief._replace(step=belief.step - 1))
     if unit != "stance":
-        causes = _in_stance(causes, 0.0 if before is None else after - before)
+        total = total_of(cause.recorded for cause in causes)
+        scale = 0.0 if before is None else stance_per_log_odds(total, before, after - before)
+        causes = [replace(cause, amount=cause.recorded * scale) for cause in causes]
     ordered = sorted(causes, key=lambda cause: -abs(cause.amount))
     return Move(belief.step, proposition, before, after, tuple(ordered))
-
-
-def _in_stance(causes: list[Cause], change: float) -> list[Cause]:
-    total = total_of(cause.recorded for cause in causes)
-    scale = change / total if total else 0.0
-    return [replace(cause, amount=cause.recorded * scale) for cause in causes]
 
 
 def _cause(row: Mapping[str, Any], agent: int) -> Cause:
