@@ -434,4 +434,4 @@ def test_counts_of_changes_are_added_up_over_runs() -> None:
     assert (pooled.value, pooled.runs) == (pytest.approx(13 / 28 - 1), 3)
     assert (pooled.low, pooled.high) == (pytest.approx(pooled.value - half), pytest.approx(pooled.value + half))
     (too_few,) = check([fact], [{fact.measure: reading} for reading in pairs[:2]], runs=2).checks
-    assert too_few.reason == "too few shares of noted posts: 9, and 20 are needed; 2 runs together have 17"
+    assert too_few.reason == "too few shares of noted posts: 9, and 20 are needed in all runs together; 2 runs have 17"

@@ -163,7 +163,7 @@ def _pooled(fact: Fact, readings: Sequence[Reading]) -> FactCheck:
     counts = np.array([reading.counts for reading in readings])
     total, n = counts.sum(axis=0), len(readings)
     if total[1] < FEWEST_COUNTED:
-        return FactCheck(fact, measured=False, reason=f"{readings[0].reason}; {n} runs together have {total[1]:,.0f}")
+        return FactCheck(fact, measured=False, reason=f"{readings[0].reason}; {n} runs have {total[1]:,.0f}")
     value = float(total[0] / total[1] - 1)
     others = total - counts
     if not (others[:, 1] > 0).all():

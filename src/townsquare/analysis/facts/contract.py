@@ -85,7 +85,8 @@ def change(with_it: float, without: float, what: str) -> Reading:
     -0.5
     """
     if without < FEWEST_COUNTED:
-        return Reading(reason=few(int(without), FEWEST_COUNTED, what), counts=(with_it, without))
+        reason = f"{few(int(without), FEWEST_COUNTED, what)} in all runs together"
+        return Reading(reason=reason, counts=(with_it, without))
     return Reading(with_it / without - 1, counts=(with_it, without))
 
 
