@@ -187,6 +187,24 @@ def test_only_ratios_of_factors_count() -> None:
     )
 
 
+def test_factors_of_many_traits_that_depend_on_one(tmp_path: Path) -> None:
+    """All answers together would be three million kinds of people."""
+
+    def answers(first: float, *others: str) -> list[dict[str, object]]:
+        rest = [{"value": other, "p": (1 - first) / len(others)} for other in others]
+        return [{"value": "a", "p": first}, *rest]
+
+    words = {"question": "Which?", "sentence": "It is {value}."}
+    asked = {"given": "root", "table": {"a": answers(0.2, *"bcdef"), "b": answers(0.6, *"bcdef")}}
+    bank = [{"label": "root", **words, "answers": answers(0.5, "b")}]
+    bank += [{"label": f"t{k}", **words, **asked} for k in range(8)]
+    (tmp_path / "bank.yaml").write_text(json.dumps(bank), encoding="utf-8")
+    factors = {"root": {"b": 3}, **{f"t{k}": {"a": 2} for k in range(8)}}
+    people = sample(n=200, bank_file=str(tmp_path / "bank.yaml"), activity_sd=0, activity_by_trait=factors)
+    factor = np.where(people.traits[:, 0] == 1, 3.0, 1.0) * 2.0 ** (people.traits[:, 1:] == 0).sum(axis=1)
+    assert people.activity == pytest.approx(factor / (0.5 * 1.2**8 + 0.5 * 3 * 1.6**8))
+
+
 @settings(deadline=None, max_examples=15)
 @given(first=st.integers(0, 1000), n=st.integers(0, 20), seed=st.integers(0, 2**60))
 def test_a_person_is_the_same_whenever_it_is_born(first: int, n: int, seed: int) -> None:

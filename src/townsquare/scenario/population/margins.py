@@ -166,9 +166,9 @@ def rake_bank(bank: QuestionBank, margins: Margins) -> QuestionBank:
     """
     targets = read_margins(margins, bank)
     traits = list(bank.traits)
-    for numbers in independent_sets(bank, [target.trait for target in targets]):
+    for numbers in _independent_sets(bank, [target.trait for target in targets]):
         own = [target for target in targets if target.trait in numbers]
-        codes, weight = cells(bank, numbers)
+        codes, weight = _cells(bank, numbers)
         groups = [group_by_spans(codes[numbers.index(target.trait)], target.spans) for target in own]
         fitted = fit(weight, groups, own)
         for number in numbers:
@@ -176,7 +176,7 @@ def rake_bank(bank: QuestionBank, margins: Margins) -> QuestionBank:
     return QuestionBank(tuple(traits), bank.n_questions)
 
 
-def independent_sets(bank: QuestionBank, wanted: Sequence[int]) -> list[list[int]]:
+def _independent_sets(bank: QuestionBank, wanted: Sequence[int]) -> list[list[int]]:
     """Return independent sets of traits: those that are wanted and those they depend on, ascending."""
     sets: dict[int, set[int]] = {}
     for number in wanted:
@@ -187,7 +187,7 @@ def independent_sets(bank: QuestionBank, wanted: Sequence[int]) -> list[list[int
     return [sorted(numbers) for _, numbers in sorted(sets.items())]
 
 
-def cells(bank: QuestionBank, numbers: Sequence[int]) -> tuple[list[Int64], Float]:
+def _cells(bank: QuestionBank, numbers: Sequence[int]) -> tuple[list[Int64], Float]:
     """Return every combination of answers to some traits: codes of each trait (c,), and its stated chance (c,)."""
     codes: list[Int64] = []
     weight = np.ones(1)

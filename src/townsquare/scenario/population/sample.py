@@ -22,7 +22,7 @@ from townsquare.core.array_types import Float, Int16, Int64
 from townsquare.core.draws import LEAST, Draws, Stage, StageDraws
 from townsquare.core.errors import DataError, SettingError
 from townsquare.core.registry import check_known
-from townsquare.scenario.population.margins import cells, independent_sets, kinds, rake_bank, rake_people
+from townsquare.scenario.population.margins import kinds, rake_bank, rake_people
 from townsquare.scenario.population.personas import Personas, read_personas
 from townsquare.scenario.population.question_bank import NO_ANSWER, QuestionBank, Trait, bundled_bank, read_bank
 from townsquare.scenario.population.survey import Survey, personas_from_survey
@@ -389,13 +389,19 @@ def _factors(by_trait: Mapping[str, Mapping[str, float]], traits: Int16, bank: Q
 
 def _mean_in_bank(by_trait: Mapping[str, Mapping[str, float]], bank: QuestionBank) -> float:
     """Return the expected factor of a person drawn from the bank."""
-    mean = 1.0
-    for numbers in independent_sets(bank, [bank.number_of(label) for label in by_trait]):
-        codes, chance = cells(bank, numbers)
-        traits = np.zeros((chance.size, len(bank.traits)), np.int16)
-        traits[:, numbers] = np.column_stack(codes)
-        own = {label: factors for label, factors in by_trait.items() if bank.number_of(label) in numbers}
-        mean *= float(chance @ _factors(own, traits, bank))
+    below, mean = [np.ones(trait.table.shape[1]) for trait in bank.traits], 1.0
+    for label, factors in by_trait.items():
+        number = bank.number_of(label)
+        answers = np.zeros((below[number].size, len(bank.traits)), np.int16)
+        answers[:, number] = bank.traits[number].low + np.arange(below[number].size)
+        below[number] = _factors({label: factors}, answers, bank)
+    for number in reversed(range(len(bank.traits))):  # a trait comes after the one it depends on
+        trait = bank.traits[number]
+        expected = trait.table @ below[number]
+        if trait.given >= 0:
+            below[trait.given] = below[trait.given] * expected
+        else:
+            mean *= float(expected[0])
     return mean
 
 
