@@ -74,8 +74,8 @@ def _reach_and_labels(run: Reads) -> list[pl.DataFrame]:
     return [
         _named(newly.select(pl.col("age").alias("at"), reached.alias("value")), "reach_by_age",
                f"Reach of {which} by age", "agents", _AGES),
-        _named(labeled.rename({"step": "at"}), "share_labeled", f"Share of exposures to {which} with a label", "share",
-               "step"),
+        _named(labeled.rename({"step": "at"}), "share_labeled",
+               f"Share of exposures to {which} that carry a label", "share", "step"),
     ]  # fmt: skip
 
 
