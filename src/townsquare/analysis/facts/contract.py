@@ -75,7 +75,7 @@ def few(n: int, least: int, what: str) -> str:
 def at_least(least: int, n: float, what: str) -> None:
     """Raise :class:`Unmeasured` where there are too few of something."""
     if n < least:
-        raise Unmeasured(few(int(n), least, what))
+        raise Unmeasured(f"{few(int(n), least, what)} in one run")
 
 
 def change(with_it: float, without: float, what: str) -> Reading:
