@@ -17,7 +17,7 @@ from townsquare.analysis.notes import note_course
 from townsquare.analysis.posts import measured_roots, roots
 from townsquare.analysis.reach import exposure_counts
 from townsquare.core.enums import AgentKind
-from townsquare.core.frames import collected
+from townsquare.core.frames import ORDERED, collected
 
 _AGES = "age of the post (steps)"
 COURSES = columns("course:str title:str unit:str over:str at value")
@@ -178,5 +178,5 @@ def _moderated_movement(run: Reads) -> float:
     marked = touched.lazy().select("root", touched=pl.lit(True))  # of many roots, a join is quicker than `is_in`
     rows, size = contributions(run, shown=False).join(marked, on="root", how="left"), pl.col("amount").abs()
     both = rows.select(size.filter("touched").sum().alias("part"), size.sum().alias("all"))
-    part, whole = both.pipe(collected).row(0)
+    part, whole = both.pipe(collected, ORDERED).row(0)
     return part / whole if whole else math.nan

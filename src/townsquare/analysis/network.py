@@ -156,7 +156,7 @@ def centralities(run: Reads) -> pl.DataFrame:
             "kind": np.where(follows.person, "person", "source"),
             "followers": graph.indegree(),
             "followed": graph.outdegree(),
-            "pagerank": graph.pagerank(),
+            "pagerank": np.round(graph.pagerank(), 12),  # beyond, each call of igraph gives other digits
             "betweenness": betweenness,
             "harmonic": harmonic,
             "core": graph.coreness(),

@@ -17,7 +17,7 @@ from townsquare.core import registry
 from townsquare.core.documents import bundled_labels
 from townsquare.core.enums import PostKind, Veracity, word_of
 from townsquare.core.errors import SettingError, UnknownName
-from townsquare.core.frames import collected
+from townsquare.core.frames import ORDERED, collected
 from townsquare.core.words import count, printable
 
 PARTS: dict[str, str] = bundled_labels("parts_of_beliefs")
@@ -234,7 +234,9 @@ def claim_courses(run: Reads) -> pl.DataFrame:
     long = max(day, math.ceil(run.last_step / MOST_PERIODS))
     period = ((pl.col("step") - 1) // long + 1) * long
     last = run.lazy("veracities").with_columns(period=pl.min_horizontal(period, pl.lit(run.last_step)))
-    last = last.group_by("claim", "period", "agent").agg(pl.col("judged", "verdict", "note").sort_by("step").last())
+    last = last.group_by("claim", "period", "agent", maintain_order=True).agg(
+        pl.col("judged", "verdict", "note").sort_by("step").last()
+    )
     shares = last.group_by("claim", step="period").agg(
         people=pl.len(), believe=(1 / (1 + (-pl.col("judged")).exp())).mean(), labeled=(pl.col("verdict") != 0).mean(),
         noted=(pl.col("note").fill_nan(0.0) != 0).mean(),
@@ -244,7 +246,7 @@ def claim_courses(run: Reads) -> pl.DataFrame:
     first = pl.col("false_verdict_step").min().alias("label_step"), pl.col("note_step").min()
     marked = labels(run).join(posts, on="root").group_by("claim").agg(*first)
     texts = run.table("texts").select(claim="text", text="content")
-    made = collected(shares.join(met, on="claim")).join(truth_of_claims(run), on="claim")
+    made = collected(shares.join(met, on="claim"), ORDERED).join(truth_of_claims(run), on="claim")
     made = made.join(marked, on="claim", how="left").join(texts, on="claim", how="left")
     return made.sort(["people_in_all", "claim", "step"], descending=[True, False, False]).select(
         "claim", "text", "truth", "label_step", "note_step", "people_in_all", "step", "people", "believe", "labeled",
