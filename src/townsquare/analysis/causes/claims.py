@@ -207,8 +207,9 @@ def claim_beliefs(run: Reads) -> pl.DataFrame:
     """
     judged = pl.col("judged").sort_by("step")
     met = run.lazy("veracities").group_by("claim", "agent").agg(first=judged.first(), last=judged.last())
+    in_order = collected(met).sort("claim", "agent").lazy()  # means are then equal to the last digit
     means = {f"believe_{end}": (1 / (1 + (-pl.col(end)).exp())).mean() for end in ("first", "last")}
-    return collected(met.group_by("claim").agg(**means))
+    return collected(in_order.group_by("claim").agg(**means), ORDERED)
 
 
 MOST_PERIODS = 14
@@ -234,10 +235,9 @@ def claim_courses(run: Reads) -> pl.DataFrame:
     long = max(day, math.ceil(run.last_step / MOST_PERIODS))
     period = ((pl.col("step") - 1) // long + 1) * long
     last = run.lazy("veracities").with_columns(period=pl.min_horizontal(period, pl.lit(run.last_step)))
-    last = last.group_by("claim", "period", "agent", maintain_order=True).agg(
-        pl.col("judged", "verdict", "note").sort_by("step").last()
-    )
-    shares = last.group_by("claim", step="period").agg(
+    last = last.group_by("claim", "period", "agent").agg(pl.col("judged", "verdict", "note").sort_by("step").last())
+    in_order = collected(last).sort("claim", "period", "agent").lazy()  # means are then equal to the last digit
+    shares = in_order.group_by("claim", step="period").agg(
         people=pl.len(), believe=(1 / (1 + (-pl.col("judged")).exp())).mean(), labeled=(pl.col("verdict") != 0).mean(),
         noted=(pl.col("note").fill_nan(0.0) != 0).mean(),
     )  # fmt: skip
