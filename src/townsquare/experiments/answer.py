@@ -350,7 +350,9 @@ def _beliefs(made: pl.DataFrame, base: str) -> list[str]:
         ]
     power = 10.0 ** math.floor(math.log10(largest))
     least = math.floor(largest / power + 1) * power
-    return [f"Mean change of stances differs from {base} by less than {least:g} {where} (largest {detail})."]
+    return [
+        f"Mean change of stances differs from {base} by less than {least:g} {where}, by all 95% CIs (largest {detail})."
+    ]
 
 
 def _second(
@@ -412,7 +414,7 @@ def mover_lines(moved: Mover, where: str = "") -> list[str]:
         f"({change}) on {about}"
     )
     posts = [
-        f"  {significant(post.amount, 2, signed=True)}, shown {count(post.shown, 'time')}: “"
+        f"  {significant(post.amount, 2, signed=True)}, shown to this agent {count(post.shown, 'time')}: “"
         f"{printable(post.text, _LONGEST_POST)}” by {printable(post.by, 40)}"
         for post in moved.posts
     ]

@@ -186,8 +186,9 @@ def _averted(comparison: Comparison) -> list[Table]:
         pl.col("change").map_elements(lambda x: f"{x:+.0%}".replace("-", "−") if x == x else "", pl.String),
     )  # fmt: skip
     note = (
-        "Sums over seeds. After the note: from the next step on, for 48 hours where steps have a length. While a note "
-        "is shown: of these steps, those in which not all notes on the post were withdrawn."
+        "Sums over seeds, and their ratios. Without: the baseline; with: the arm, its verdicts and takedowns included; "
+        "averted: the difference. After the note: from the next step on, for 48 hours where steps have a length. While "
+        "a note is shown: of these steps, those in which not all notes on the post were withdrawn."
     )
     title, words_of = "Posts on which a note was shown, beside the same posts in the baseline", (str, "arm", "measure")
     sums = (significant, "without", "with", "averted")
@@ -207,9 +208,9 @@ def _table(comparison: Comparison, what: Measure) -> Table:
         difference = signed(row["difference"]) if arm in of_arm else ""
         rows.append(row | {"arm": label, "mean": values.mean(), "difference": difference, "interval": interval})
         if values.len() < len(comparison.seeds):
-            fewer.append(f"{label} {values.len()}")
+            fewer.append(f"{label} {values.len()} of {len(comparison.seeds)}")
     note = what.definition
-    note += f" Seeds with a defined value, of {len(comparison.seeds)}: {', '.join(fewer)}." if fewer else ""
+    note += f" Seeds with a defined value: {', '.join(fewer)}." if fewer else ""
     return table(
         f"{printable(what.title.removesuffix('.'), 80)} ({what.unit})", rows, (str, "arm"), (significant, "mean"),
         (str, "difference", "95% CI=interval"), (chance, "p", "p, Holm=p_holm"), (str, "verdict"),
