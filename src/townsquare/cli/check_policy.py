@@ -88,7 +88,7 @@ def _show(report: PolicyReport) -> None:
         listed(title, rivals, lambda compared: compared.closer, digits(2))
     for sentence in report.notices:
         print(f"- {sentence}")
-    print("- Distances: Jensen-Shannon bits (mix), difference (lurker share, Gini), log difference (actions,")
+    print("- Distances: Jensen-Shannon bits (mix), difference (people without actions, Gini), log difference (actions,")
     print("  dispersion, false to true), 1 − Spearman's rank correlation (ranks of posts).")
 
 

@@ -117,7 +117,7 @@ def log_ratio(first: Float, second: Float) -> float:
 
 MEASURES = (
     Measure("mix", "action mix", mix, jensen_shannon),
-    Measure("silent", "share of lurkers", lurkers, difference),
+    Measure("silent", "people without actions", lurkers, difference),
     Measure("actions", "actions per person", actions_each, log_ratio),
     Measure("dispersion", "dispersion of activity", dispersion, log_ratio),
     Measure("gini", "Gini of activity", gini, difference),
