@@ -23,6 +23,8 @@ SETTINGS = ("uptake", "anchoring", "confirmation", "prior_scale")
 
 _SEED, _PEER = int(Origin.SEED), int(Origin.PEER)
 _ARCHIVED, _REFUSED = int(HoldingChange.ARCHIVED), int(HoldingChange.REFUSED)
+_ROUNDING = 1e-9
+"""More than sums of records are off by; what is more is the effect of a changed setting."""
 
 
 class Weighed(NamedTuple):
@@ -91,7 +93,7 @@ def _changed_in(changes: Changes, first: int, end: int, record: int) -> bool:
 def _explain_agent(
     i: int, rows: Records, changes: Changes, weighed: Weighed, old: Float, p: AgentSettings, out: Summed
 ) -> None:
-    """Write each change's contribution; the rounding remainder goes to the last row of its proposition."""
+    """Write each change's contribution; the last row of a proposition absorbs rounding, a clip a changed setting."""
     first, end = changes.indptr[i], changes.indptr[i + 1]
     left = out.log_odds[i] - old[i]
     last = np.full(left.shape[0], -1)  # a change c as c, a record x as -2 - x
@@ -116,12 +118,12 @@ def _explain_agent(
             left[rows.proposition[x]] -= out.reweighed[x]
             last[rows.proposition[x]] = -2 - x
     for k in range(left.shape[0]):
-        if last[k] >= 0:
-            out.change[last[k]] += left[k]
-        elif last[k] < -1:
-            out.reweighed[-2 - last[k]] += left[k]
-        else:
+        if last[k] == -1 or abs(left[k]) > _ROUNDING:
             out.clip[i, k] = left[k]
+        elif last[k] >= 0:
+            out.change[last[k]] += left[k]
+        else:
+            out.reweighed[-2 - last[k]] += left[k]
 
 
 @nb.njit(nogil=True, cache=True, error_model="numpy")

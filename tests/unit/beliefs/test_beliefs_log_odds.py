@@ -116,6 +116,16 @@ def test_a_setting_that_changes_while_records_stay_is_a_row_too() -> None:
     assert trail.amount[0] == after.arrays["log_odds"][0, 0] - before.arrays["log_odds"][0, 0]
 
 
+def test_a_setting_that_changes_is_not_put_down_to_a_record_of_the_same_step() -> None:
+    first = {"polarity": 1, "strength": 0.5}
+    before, _ = step(new([[0.0]]), held([first | {"change": HoldingChange.ACCEPTED}]), uptake=0.4)
+    second = {"polarity": -1, "strength": 1.0, "change": HoldingChange.ACCEPTED}
+    after, trail = step(before, held([first, second]), uptake=0.8)
+    assert [TrailKind(int(kind)) for kind in trail.kind] == [TrailKind.EXPOSURE, TrailKind.CLIP]
+    assert trail.amount == pytest.approx([-math.log(1.8), math.log(1.4) - math.log(1.2)], abs=1e-14)
+    assert total(trail, (1, 1)) == pytest.approx(after.arrays["log_odds"] - before.arrays["log_odds"], abs=1e-15)
+
+
 # --- properties --------------------------------------------------------------------------------------------
 
 record = st.fixed_dictionaries(
