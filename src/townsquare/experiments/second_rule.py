@@ -12,6 +12,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
+from concurrent.futures import ThreadPoolExecutor
+from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
@@ -35,7 +37,7 @@ from townsquare.beliefs.contract import (
 )
 from townsquare.beliefs.laboratory import RULE
 from townsquare.core import registry
-from townsquare.core.array_types import Float, Int64
+from townsquare.core.array_types import Array, Float, Int64
 from townsquare.core.draws import Draws, Stage
 from townsquare.core.enums import PostKind
 from townsquare.core.frames import collected
@@ -46,6 +48,8 @@ from townsquare.experiments.exposed import LITTLE
 from townsquare.record.run import Run
 
 MOST_SEEDS = 3
+THREADS = 2
+"""Runs that are computed at a time: compiled moves and array operations leave the interpreter to others."""
 PULL = 0.02
 """Share of the gap to a message that a reader closes: fitted to judges of debates, from answer to answer."""
 CREDENCE, EXPOSURE = "credence", "exposure-bounded"
@@ -139,7 +143,9 @@ def under_second_rule(
     key = dict(names(pairs[0][0]).select("name", "proposition").iter_rows())[proposition]
     rule, own = second_rule_of(pairs[0][0])
     first = [_mean(run, key) - _mean(base, key) for run, base in pairs]
-    second = [_again(run, key, rule, own) - _again(base, key, rule, own) for run, base in pairs]
+    with ThreadPoolExecutor(THREADS) as threads:
+        again = threads.map(lambda run: _again(run, key, rule, own), [run for pair in pairs for run in pair])
+        second = [by_arm - next(again) for by_arm in again]
     own_effect, other_effect = (statistics.mean(values)[:3] for values in (first, second))
     return SecondRule(arm, proposition, (rules.pop(), rule), len(seeds), own_effect, other_effect)
 
@@ -183,14 +189,13 @@ def stances_under(run: Run, rule: str, own: Mapping[str, object]) -> tuple[Int64
     params = per_agent(member.params(**own), people.size)
     state = member.init(start, np.full(start.shape, UNASKED), params)
     days = max(1, math.ceil(run.last_step * hours / DAY))
-    shown = _shown(run, people).with_columns(day=((pl.col("step") - 1) * hours / DAY).floor().cast(pl.Int32))
-    of_day = {day: rows for (day,), rows in shown.group_by("day", maintain_order=True)}
-    for day in range(days):
-        rows = of_day.get(day, shown.clear())
-        columns = {name: rows[name].to_numpy() for name in rows.columns}
-        indptr = offsets_of(np.bincount(np.searchsorted(people, columns["agent"]), minlength=people.size))
-        exposed = rows_of(Exposed, indptr, **{name: columns[name] for name in Exposed._fields[1:]})
-        contents = Contents(columns["claim"], columns["plausibility"], columns["verdict"], columns["noted"])
+    shown = _shown(run, people, hours, start.shape[1])
+    ends = np.searchsorted(shown["day"], np.arange(days + 1)).tolist()
+    for day, (first_row, stop) in enumerate(pairwise(ends)):
+        rows = {name: values[first_row:stop] for name, values in shown.items()}
+        indptr = offsets_of(np.bincount(rows["person"], minlength=people.size))
+        exposed = rows_of(Exposed, indptr, **{name: rows[name] for name in Exposed._fields[1:]})
+        contents = Contents(rows["claim"], rows["plausibility"], rows["verdict"], rows["note"] >= 0)
         nothing = no_own(*start.shape), no_holdings(people.size)
         inputs = BeliefInputs(0, exposed, *nothing, contents=contents, hours=max(DAY, hours))
         draws = Draws(int(setting(run, "seed", default=1)), day + 1)(Stage.BELIEF)
@@ -198,22 +203,28 @@ def stances_under(run: Run, rule: str, own: Mapping[str, object]) -> tuple[Int64
     return people, np.asarray(state.stance)
 
 
-def _shown(run: Run, people: Int64) -> pl.DataFrame:
-    """Return exposures of some people to posts with a stance, as a rule reads them, in its order."""
-    posts = run.table("posts").select(
-        "plausibility", root="post", claim="text", is_news=pl.col("kind") == PostKind.INJECTED
-    )
-    posts = posts.with_columns(
-        claim=pl.when("is_news").then("claim").otherwise(NONE), plausibility=pl.when("is_news").then("plausibility")
-    )
-    stances = run.table("post_stances").select("proposition", "stance", root="post").join(posts, on="root")
-    rows = run.lazy("exposures").filter(pl.col("agent").is_in(people.tolist()))
-    rows = rows.select(
-        "step", "agent", "rank", "post", "root", "author", "likes", "verdict", "note", "first_seen", "weight"
-    )
-    rows = rows.join(stances.lazy(), on="root")
-    rows = rows.join(run.table("agents").select("credibility", author="agent").lazy(), on="author")
-    made = collected(
-        rows.with_columns(noted=pl.col("note") >= 0, plausibility=pl.col("plausibility").fill_null(math.nan))
-    )
-    return made.sort("agent", "proposition", "step", "rank", "post", "author")
+def _shown(run: Run, people: Int64, hours: float, n_propositions: int) -> dict[str, Array]:
+    """Return exposures of some people to posts with a stance, day by day, each day in the order that rules read.
+
+    ``person`` is a place in ``people``; other columns are those of the tables.
+    """
+    posts, stances = run.table("posts"), run.table("post_stances").sort("post", "proposition")
+    columns = ["step", "agent", "rank", "post", "root", "author", "likes", "verdict", "note", "first_seen", "weight"]
+    rows = collected(run.lazy("exposures").select(columns).filter(pl.col("agent").is_in(people.tolist())))
+    step, root, person = (rows[name].to_numpy() for name in ("step", "root", "agent"))
+    day = ((step - 1) * hours // DAY).astype(np.int64)
+    per_post = np.bincount(stances["post"].to_numpy(), minlength=posts.height)
+    per_row = per_post[root]
+    at = np.repeat(np.arange(rows.height), per_row)
+    nth = np.arange(at.size) - np.repeat(np.cumsum(per_row) - per_row, per_row)
+    of_stance = (np.cumsum(per_post) - per_post)[root[at]] + nth
+    key = (day * people.size + np.searchsorted(people, person))[at] * n_propositions
+    order = np.argsort(key + stances["proposition"].to_numpy()[of_stance], kind="stable")
+    at, of_stance = at[order], of_stance[order]
+    shown = {name: rows[name].to_numpy()[at] for name in columns}
+    shown |= {name: stances[name].to_numpy()[of_stance] for name in ("proposition", "stance")}
+    is_news = (posts["kind"] == PostKind.INJECTED).to_numpy()
+    for name, column, none in (("claim", "text", NONE), ("plausibility", "plausibility", math.nan)):
+        shown[name] = np.where(is_news, posts[column].fill_null(none).to_numpy(), none)[shown["root"]]
+    shown["credibility"] = run.table("agents")["credibility"].fill_null(math.nan).to_numpy()[shown["author"]]
+    return shown | {"person": np.searchsorted(people, shown["agent"]), "day": day[at]}
