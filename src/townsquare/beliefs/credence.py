@@ -85,12 +85,12 @@ class Params(MemberParams):
     )  # fmt: skip
     cap: float = setting(0.95, "maximum weight of an argument", gt=0, lt=1, basis=ASSUMED)
     overlap: float = setting(
-        0.5, "overlap of arguments of one side within a day: n count as n/(1 + (n - 1) overlap); plausible: 0.2 to 1",
+        0.5, "n readings of one side (fading to 1/e in a day) count as n/(1 + (n - 1) overlap); plausible: 0.2 to 1",
         ge=0, le=1,
         basis=ASSUMED,
     )  # fmt: skip
     attention: float = setting(
-        0.05, "proportion of exposures that are read; plausible: 0.02 to 0.1", ge=0, le=1, basis=ASSUMED
+        0.05, "readings that one exposure counts as; plausible: 0.02 to 0.1", ge=0, le=1, basis=ASSUMED
     )
     new: float = setting(
         0.2, "proportion of an argument that is new to its reader; plausible: 0.05 to 1, and 1 for a new topic",
@@ -99,25 +99,23 @@ class Params(MemberParams):
     )  # fmt: skip
     half_life: float = setting(
         14.0,
-        "half-life of a change of attitude, which returns to the person's baseline; plausible: 3 to 60",
+        "half-life of a change of attitude; plausible: 3 to 60",
         gt=0,
         unit="days",
         basis=ASSUMED,
     )
     retract: float = setting(
-        0.5, "proportion of the attitude change by a claim that is reversed when it is disbelieved; plausible: 0 to 1",
+        0.5, "share of the attitude change by a claim that is reversed if belief in it falls to 0; plausible: 0 to 1",
         ge=0, le=1,
         basis=ASSUMED,
     )  # fmt: skip
     familiar: float = setting(
         0.55,
-        "log odds that one reading of a claim adds to belief in it, before the memory of the reading fades",
+        "log odds that the first reading of a claim adds to belief in it, before memory fades",
         ge=0,
         basis=f"{REPEATED} 0.48 to 0.61",
     )
-    fast_share: float = setting(
-        0.61, "proportion of a memory that fades fast", ge=0, le=1, basis=f"{REPEATED} 0.52 to 0.69"
-    )
+    fast_share: float = setting(0.61, "share of a memory that fades fast", ge=0, le=1, basis=f"{REPEATED} 0.52 to 0.69")
     fast_days: float = setting(
         0.5, "time in which the fast part of a memory falls to 1/e", gt=0, unit="days", basis=ASSUMED
     )

@@ -32,7 +32,7 @@ class Factors(MemberParams):
     social_proof_floor: float = setting(0.3, "social proof of a root without likes", ge=0, basis=SIMSWARM)
     social_proof_per_like: float = setting(0.07, "social proof added by each like shown", ge=0, basis=SIMSWARM)
     likes_at_most: int | None = setting(
-        None, "maximum likes of a root that count as social proof; unset: all, as in SimSwarm", ge=0, basis=SIMSWARM
+        None, "maximum likes of a root that count as social proof; unset: all", ge=0, basis=SIMSWARM
     )
 
 
@@ -51,10 +51,10 @@ class Params(Factors):
         0.05, "twice the increase in trust after one exposure at full agreement", ge=0, le=1, basis=SIMSWARM
     )
     confidence_per_like: float = setting(
-        0.005, "confidence gained by a like on an own post", ge=0, le=1, basis=SIMSWARM
+        0.005, "confidence gained by a like received on a post", ge=0, le=1, basis=SIMSWARM
     )
     confidence_per_dislike: float = setting(
-        0.008, "confidence lost by a dislike on an own post", ge=0, le=1, basis=SIMSWARM
+        0.008, "confidence lost by a dislike received on a post", ge=0, le=1, basis=SIMSWARM
     )
     anchor: float = setting(
         0.0,
@@ -65,7 +65,7 @@ class Params(Factors):
         basis=ASSUMED,
     )
     own_pull: float = setting(
-        0.0, "share of the gap to the stance of an own post that is closed by writing it", ge=0, le=1, basis=ASSUMED
+        0.0, "share of the gap to the stance of an own post that writing the post closes", ge=0, le=1, basis=ASSUMED
     )
 
 

@@ -52,7 +52,7 @@ class Params(MemberParams):
 
     uptake: float = setting(
         0.40,
-        "u: uptake, the effect of later evidence on the log odds",
+        "u: effect of later evidence on the log odds",
         ge=0,
         grid=UPTAKE,
         symbol="u",

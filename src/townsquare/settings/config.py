@@ -52,7 +52,7 @@ class Time(Section):
     )
     peak_hour: float = setting(19.0, "hour of the day with the most sessions", ge=0, lt=24, unit="h")
     warm_up_hours: float = setting(
-        0.0, "first hours of the run, recorded but excluded from outcomes and facts", ge=0, unit="h"
+        0.0, "first hours of the run, recorded but excluded from outcomes and `check facts`", ge=0, unit="h"
     )
 
     @property
@@ -71,8 +71,8 @@ class Activation(Section):
 
     rate: Share = setting(1.0, "probability that an agent is online in a step, if `time.step_minutes` is unset")
     sessions_per_day: float = setting(
-        3.0, "rate of sessions of an agent with activity 1, and of a lurker, with `time.step_minutes`; at most one "
-        "session in a step (assumed)", gt=0, le=1000, unit="1/day",
+        3.0, "with `time.step_minutes`: sessions of an agent with activity 1, and of a lurker; proportional to "
+        "activity, at most one in a step (assumed)", gt=0, le=1000, unit="1/day",
     )  # fmt: skip
     batches: int = setting(1, "1: all agents act at once; n: n random groups act in turn", ge=1)
 
@@ -87,7 +87,7 @@ class Feed(Section):
     followed: int = setting(15, "maximum rows from followed accounts", ge=0, le=1000)
     others: int = setting(10, "maximum rows from other accounts", ge=0, le=1000)
     newest: int = setting(8, "newest rows of each followed author that are candidates", ge=1, le=64)
-    pool: int = setting(256, "candidate roots from other accounts", ge=1, le=65536)
+    pool: int = setting(256, "roots in the pool, for all agents, of rows from other accounts", ge=1, le=65536)
     injected_window: int = setting(5, "number of latest steps whose injected posts may fill half of the pool", ge=1)
     comments: int | None = setting(
         None, "maximum comments under a post; unset: 3, or 0 above 100,000 agents", ge=0, le=3
@@ -99,19 +99,15 @@ class Feed(Section):
     seen_cap: int = setting(2000, "maximum seen roots that an agent remembers; the oldest are forgotten first", ge=1)
     repeat: bool = setting(True, "a root may be shown again; false: each agent is shown a root once")
     window_hours: float | None = setting(
-        None, "maximum age of a row, with `time.step_minutes`; unset: no maximum", gt=0, unit="h"
-    )
+        None, "maximum age of a row, in steps without `time.step_minutes`; twice this for the root of a share and for "
+        "rows from the pool; unset: none", gt=0, unit="h",
+    )  # fmt: skip
     outside: Literal["pool", "walks"] = setting(
         "pool", "rows from other accounts: a pool for everybody, or walks to accounts that followed accounts follow"
     )
-    walks: int = setting(
-        100,
-        "with `outside: walks`: number of walks for each feed, each to an account that a followed account follows",
-        ge=1,
-        le=10_000,
-    )
+    walks: int = setting(100, "with `outside: walks`: number of walks for each feed", ge=1, le=10_000)
     depth_mean: float | None = setting(
-        None, "mean rows that an agent examines in a session, a geometric draw; unset: all rows of the feed", ge=1
+        None, "mean number of rows that an agent examines in a step (geometric distribution); unset: all rows", ge=1
     )
     outside_share: Share = setting(0.3, "with `depth_mean`: probability that a row is from another account (assumed)")
     error: float = setting(
@@ -143,7 +139,7 @@ class Actions(Section):
 
 
 class LabelWeight(Section):
-    """Weight of an exposure in belief updates by its label; the smallest of several weights applies."""
+    """Weight of an exposure in belief updates, by its label; with several labels, the smallest weight."""
 
     false: Share = setting(
         0.25,
@@ -154,7 +150,7 @@ class LabelWeight(Section):
 
 
 class Answers(Section):
-    """Answers of people who are asked for their stance; they are made from stances and never change them."""
+    """Survey answers, computed from stances. They never change stances."""
 
     noise: float = setting(
         0.20, "sd of an answer around the stance, on the scale from -1 to 1 (fitted to panels: 0.10 to 0.27)", ge=0
@@ -170,7 +166,7 @@ class Beliefs(Section):
 
     rule: str = setting("exposure-bounded", "member of the family `beliefs`")
     label_weight: LabelWeight = Field(default_factory=LabelWeight)
-    stance_scorer: str = setting("declared", "stance of agents' texts: declared by the agent, or a text scorer")
+    stance_scorer: str = setting("declared", "stance of agents' texts: declared by the agent, or scored from the text")
     answers: Answers = Field(default_factory=Answers)
 
     @field_validator("stance_scorer")
@@ -192,11 +188,11 @@ class Evidence(Section):
         gt=0,
         le=1,
     )
-    theta_self: float | None = setting(
-        None, "the same for an agent's own claims; unset: the embedder's default", gt=0, le=1
-    )
+    theta_self: float | None = setting(None, "the same for an agent's own claims", gt=0, le=1)
     own_claims: bool = setting(False, "an agent's own claims become records")
-    start_tolerance: float = setting(0.15, "maximum mean difference of initial stances of arms (log-odds rules)", ge=0)
+    start_tolerance: float = setting(
+        0.15, "maximum mean difference of initial stances between arms, else `compare` stops (log-odds rules)", ge=0
+    )
     archive_weight: Share = setting(0.0, "records with a label weight up to this are archived; see docs/evidence.md")
 
 
@@ -241,35 +237,33 @@ class Injection(Section):
     order: Literal["file", "shuffled"] = setting("file", "order of the file, or random order")
     limit: int | None = setting(None, "maximum number of injected posts, including those with a `step`", ge=0)
     audience: Literal["everyone", "followers"] = setting(
-        "everyone", "to whom injected posts are shown: anyone by the shared pool, or followers of their source"
+        "everyone", "who can be shown injected posts: everyone, by the pool, or followers of the source and of sharers"
     )
 
 
 class SourceClass(Section):
     """Sources of one class: how many there are, what they publish and who follows them."""
 
-    count: int | None = setting(None, "number of sources; unset: those of the scenario", ge=0, le=10_000)
-    posts_per_day: float = setting(
-        0.0, "posts of each source; 0 in both classes: the scenario's posts enter as `injection` says",
-        ge=0, le=1000, unit="1/day",
-    )  # fmt: skip
-    topical: Share = setting(1.0, "share of posts about a proposition; the others are everyday news")
-    false_share: Share = setting(0.0, "share of false posts among those about a proposition")
-    followed: float = setting(
-        0.0, "upper limit of the mean number of sources of the class that a person follows", ge=0, unit="sources"
+    count: int | None = setting(
+        None, "number of sources, generated if the scenario has fewer; unset: those of the scenario", ge=0, le=10_000
     )
+    posts_per_day: float = setting(
+        0.0, "posts of each source; 0 in both classes: posts enter as `injection` says", ge=0, le=1000, unit="1/day"
+    )
+    topical: Share = setting(1.0, "share of posts with a stance; the others are everyday news")
+    false_share: Share = setting(0.0, "share of false posts among posts with a stance")
+    followed: float = setting(
+        0.0, "mean follow rate of a person, summed over sources; a source is followed with probability 1 - exp(-rate)",
+        ge=0, unit="sources",
+    )  # fmt: skip
     taste_sd: float = setting(
-        0.0,
-        "dependence of follows on taste: rates increase with taste and are lognormal, with this sd of logs",
-        ge=0,
+        0.0, "effect of taste z: follow rates are multiplied by exp(taste_sd z - taste_sd^2/2)", ge=0
     )
     side: float = setting(
-        0.0,
-        "dependence of follows on the stance S on the first proposition: the rate is multiplied by exp(side S) for "
-        "sources in favor, exp(-side S) for sources against",
-        ge=0,
-    )
-    tail: float = setting(1.0, "the k-th largest source has an audience of 1/k^tail of the largest", ge=0)
+        0.0, "effect of the stance S on the first proposition: follow rates are multiplied by exp(side S) for sources "
+        "in favor, exp(-side S) for sources against, divided by the mean over people", ge=0,
+    )  # fmt: skip
+    tail: float = setting(1.0, "follow rates of the k-th largest source are 1/k^tail of those of the largest", ge=0)
 
 
 class Sources(Section):
@@ -293,7 +287,9 @@ class LeaveOut(Section):
 
     posts: tuple[int, ...] = setting((), "rows of the scenario's posts, from 0, that are not injected", names="posts")
     veracity: tuple[TruthWord, ...] = setting((), "the scenario's posts with this veracity are not injected")
-    agents: tuple[int, ...] = setting((), "people who never come online, sources that never publish", names="agents")
+    agents: tuple[int, ...] = setting(
+        (), "numbers of people never online, and of sources that never publish", names="agents"
+    )
 
 
 _OPENAI = re.compile(r"(?:chat)?gpt-?\w|o[1-9]\b")
@@ -377,7 +373,7 @@ class Memory(Section):
     """Memory of agents, for policies that read it and for the record (MOSAIC, appendices E.1 and G)."""
 
     enabled: bool | None = setting(None, "agents have memories; unset: if the policy reads memories")
-    decay: float = setting(0.1, "rate of forgetting since the last access", ge=0, unit="1/day")
+    decay: float = setting(0.1, "strength (0 to 1) lost per day since the last access", ge=0, unit="1/day")
     days_per_step: float = setting(
         1.0, "length of a step without `time.step_minutes`, for memories and for the rule `credence`", gt=0, unit="days"
     )
@@ -385,7 +381,9 @@ class Memory(Section):
     recalled: int = setting(5, "maximum interactions recalled at once", ge=0, le=1000)
     reflections: int = setting(1, "maximum reflections recalled at once", ge=0, le=100)
     reflect_every: int = setting(5, "hours between reflections, or steps without `time.step_minutes`; 0: never", ge=0)
-    reflection: Literal["embedded", "model"] | None = setting(None, "author of reflections; unset: as the policy is")
+    reflection: Literal["embedded", "model"] | None = setting(
+        None, "author of reflections; unset: `model` if the run calls a language model, else `embedded`"
+    )
 
 
 class Record(Section):

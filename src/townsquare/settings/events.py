@@ -68,12 +68,12 @@ class Event(Section):
 
     step: int = setting(
         ...,
-        "step of the event, which comes before the feeds of the step; required, unless `at` is set",
+        "step of the event, before the feeds of that step; required, unless `at` is set",
         ge=1,
         unit="step",
     )
     at: str | None = setting(
-        None, "instead of `step`: time since the start of the run, such as 2 d 6 h, with `time.step_minutes`",
+        None, "instead of `step`: time since the start of the run, such as 2 d 6 h; needs `time.step_minutes`",
         exclude=True,
     )  # fmt: skip
     set: dict[str, Any] | None = setting(
@@ -95,7 +95,7 @@ class Effects(Section):
     labels: Literal["shown", "hidden"] | None = setting(
         None, "whether verdicts and notes are shown; unset: as `feed.show_labels`"
     )
-    friction: Friction = setting(dict, "as `actions.friction`; the larger of both applies")
+    friction: Friction = setting(dict, "as `actions.friction`; the largest value applies")
     others: int | None = setting(None, "maximum rows from other accounts; unset: as `feed.others`", ge=0, le=1000)
 
 
@@ -108,7 +108,7 @@ class Treatment(Section):
     name: str = setting(..., "name for events and analyses", pattern=r"^\w[\w-]{0,63}$", allowed=_NAME)
     share: Share = setting(0.5, "probability of assignment")
     among: dict[str, tuple[str, ...]] = setting(
-        dict, "trait label -> answers: only agents with one of these answers take part; with several traits, on each"
+        dict, "trait label -> answers: only people with one of these answers take part (for each trait named)"
     )
     start: int = setting(1, "first step with the effects", ge=1, unit="step")
     effects: Effects = Field(default_factory=Effects)

@@ -26,29 +26,32 @@ class Population(Section):
     """The people: traits, initial stances and activity."""
 
     file: str | None = setting(None, "JSONL of personas, instead of sampling the question bank", file="scenario")
-    mapping: str | None = setting(None, "YAML of the columns of a survey; `file` is the answers", file="scenario")
+    mapping: str | None = setting(
+        None, "YAML that maps the columns of a survey; `file` is then the table of answers", file="scenario"
+    )
     resample: bool = setting(False, "draw agents from `file` with replacement, by weight; with `margins`, always")
     bank: Literal["mosaic", "parliamentary"] = setting("mosaic", "bundled question bank: questions, answers, shares")
     bank_file: str | None = setting(None, "YAML of a question bank of your own, in place of `bank`", file="scenario")
     missing: Literal["keep", "impute"] = setting(
-        "keep", "missing answers and stances when resampling: keep, or draw from respondents who gave one, by weight"
+        "keep",
+        "with `resample`: `keep` leaves answers missing and draws stances from `stance`; `impute` draws both from "
+        "respondents who answered, by weight",
     )
     margins: dict[str, dict[str, float]] = setting(dict, "target shares: trait label -> answer -> share of people")
     stance: dict[str, StanceStart] = setting(dict, "initial stances by proposition name; `default` for the others")
     confidence_mean: Share = setting(0.5, "mean initial confidence; 0.5 in SimSwarm")
     confidence_sd: float = setting(0.0, "standard deviation of initial confidence, which is clipped to [0, 1]", ge=0)
     activity_shape: float = setting(
-        0.69, "shape of the Gamma distribution of activity; smaller values give a heavier tail", gt=0
+        0.69, "shape of the gamma distribution of activity, without lurkers; smaller: heavier tail", gt=0
     )
     silent_share: float = setting(
         0.22,
-        "share of lurkers (activity 0): agents that read and never act; "
-        "with `time.step_minutes`, they have as many sessions as an agent with activity 1",
+        "share of lurkers (activity 0): people who read and never act",
         ge=0,
         lt=1,
     )
     activity_sd: float | None = setting(
-        None, "standard deviation of log activity: a lognormal distribution in place of the Gamma and the lurkers", ge=0
+        None, "if set: activity is lognormal with this sd of its log; no gamma distribution, no lurkers", ge=0
     )
     taste: bool = setting(
         False,
@@ -59,7 +62,7 @@ class Population(Section):
     )
     activity_by_trait: dict[str, dict[str, Factor]] = setting(
         dict,
-        "trait label -> answer -> factor of drawn activity; factors are divided by their expected mean",
+        "trait label -> answer -> factor of drawn activity; only ratios of factors matter",
     )
     taste_by_trait: dict[str, dict[str, float]] = setting(
         dict, "with `taste`: trait label -> answer -> number added to taste"

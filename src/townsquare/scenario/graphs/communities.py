@@ -35,23 +35,27 @@ class CommunityParams(MemberParams):
     size: int = setting(
         120, "mean number of people in a community; there are at least two communities", ge=2, le=10_000_000
     )
-    inside: float = setting(0.65, "share of follows sought in one's own community", ge=0, le=1)
-    closure: float = setting(0.2, "share of follows sought among accounts that followed accounts follow", ge=0, le=1)
+    inside: float = setting(0.65, "share of candidates for a follow from one's own community", ge=0, le=1)
+    closure: float = setting(
+        0.2, "share of candidates that followed accounts follow; the others are from anywhere", ge=0, le=1
+    )
     homophily: float = setting(
         0.8, "the probability of a follow at distance d in stance is multiplied by exp(-homophily d)", ge=0, le=100
     )
     taste_homophily: float = setting(
         1.2, "the probability of a follow at distance d in taste is multiplied by exp(-taste_homophily d)", ge=0, le=100
     )
-    follow_back: float = setting(0.12, "probability that the followed account follows back", ge=0, le=1)
+    follow_back: float = setting(0.12, "probability that a followed account follows back", ge=0, le=1)
     mean_followed: float = setting(
-        16.0, "accounts that an agent seeks to follow on average; each agent seeks at least two", ge=0
+        16.0, "mean number of accounts that agents seek to follow; each seeks at least two", ge=0
     )
-    followed_sd: float = setting(0.9, "standard deviation of the log of the number of accounts sought", ge=0, le=5)
-    popularity_sd: float = setting(1.9, "standard deviation of log popularity", ge=0, le=5)
+    followed_sd: float = setting(0.9, "sd of the log of that number (`mean_followed`)", ge=0, le=5)
+    popularity_sd: float = setting(
+        1.9, "sd of the log of popularity, in proportion to which candidates are drawn", ge=0, le=5
+    )
     sorting: float = setting(
-        0.5, "how alike the people of a community are: people are ordered and divided; this share of the variance of "
-        "their order comes from stance and taste, the rest is random",
+        0.5, "similarity inside communities: stance and taste explain this share of the variance of the order by which "
+        "people are divided into communities",
         ge=0, le=1,
     )  # fmt: skip
     proposition: str | None = setting(None, "proposition whose stance counts; unset: the first")

@@ -38,9 +38,15 @@ class CheckerParams(MemberParams):
         0.3, "temperature of the language model as checker (MOSAIC, appendix I.4)", ge=0, le=2
     )
     posts_per_step: int = setting(5, "posts reviewed in each step (MOSAIC: 5)", ge=0)
-    sensitivity: float = setting(0.85, "probability of the verdict `false` for a false post, if it decides", ge=0, le=1)
-    specificity: float = setting(0.95, "probability of the verdict `true` for a true post, if it decides", ge=0, le=1)
-    unverified: float = setting(0.15, "probability of the verdict `unverified`", ge=0, le=1)
+    sensitivity: float = setting(
+        0.85, "probability of the verdict `false` for a false post, unless `unverified`", ge=0, le=1
+    )
+    specificity: float = setting(
+        0.95, "probability of the verdict `true` for a true post, unless `unverified`", ge=0, le=1
+    )
+    unverified: float = setting(
+        0.15, "probability of the verdict `unverified` for true and false posts; 1 for others", ge=0, le=1
+    )
     confidence_right: tuple[float, float] = setting(
         (18.0, 2.0), "Beta distribution of the confidence of right verdicts (mean 0.9)"
     )

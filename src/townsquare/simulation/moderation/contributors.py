@@ -49,13 +49,18 @@ class ContributorParams(MemberParams):
         0.0,
         "share of people who are contributors: they alone write and rate notes, outside feeds; 0: all do, in feeds",
     )
-    ratings_per_day: float = setting(2.0, "mean ratings of a contributor from the queue (assumed)", ge=0, unit="1/day")
+    ratings_per_day: float = setting(
+        2.0,
+        "mean ratings of a contributor from the queue; without `time.step_minutes`, a step is an hour (assumed)",
+        ge=0,
+        unit="1/day",
+    )
     ratings_sd: float = setting(1.0, "sd of the log of a contributor's lasting rate of ratings (assumed)", ge=0)
     write_delay: float = setting(
         2.0, "median time from seeing a post to a note on it: hours with `time.step_minutes`, else steps (assumed)",
         gt=0,
     )  # fmt: skip
-    write_sd: float = setting(1.0, "sd of the log of that time (assumed)", ge=0)
+    write_sd: float = setting(1.0, "sd of the log of `write_delay` (assumed)", ge=0)
     rated_for: float = setting(
         72.0, "age up to which notes are in the queue, in the unit of `write_delay` (assumed)", gt=0
     )
@@ -70,10 +75,10 @@ class ContributorParams(MemberParams):
         "In the warm-up, and while nobody has that impact, all may",
         ge=0,
     )
-    unsourced: Share = setting(0.3, "chance that a writer without a source goes on (assumed)")
+    unsourced: Share = setting(0.3, "probability that a writer who finds no source writes the note anyway (assumed)")
     skill: Share = setting(0.5, "share of the variance of note quality that is the writer's lasting skill (assumed)")
     camp_leaves: Literal["for", "against"] | None = setting(
-        None, "contributors on this side of the first proposition neither write nor rate; an event can set from when"
+        None, "contributors on this side of the first proposition neither write nor rate"
     )
 
 

@@ -30,7 +30,7 @@ class Params(MemberParams):
     sources: tuple[str, ...] = setting((), "names of promoted sources", names="sources")
     accounts: tuple[int, ...] = setting((), "numbers of promoted agents", names="agents")
     proposition: int | None = setting(
-        None, "number of the proposition with the promoted side", ge=0, names="propositions"
+        None, "number of the proposition whose `side` is promoted; unset: none", ge=0, names="propositions"
     )
     side: Literal["for", "against"] = setting("for", "promoted side")
     like: float = setting(0.9, "probability of liking a promoted row", ge=0, le=1)
@@ -46,7 +46,7 @@ class Params(MemberParams):
         "ignore", "ratings of notes on promoted rows: none, all not helpful, or all helpful"
     )
     cover: float = setting(
-        0.0, "probability of rating another note helpful, which gives members a record of ratings", ge=0, le=1
+        0.0, "probability of rating a note on other rows helpful, which builds a rating record", ge=0, le=1
     )
     notes_from: int = setting(1, "first step in which members rate notes on promoted rows", ge=1, unit="step")
     together: bool = setting(True, "let all members write the same argument in a step")

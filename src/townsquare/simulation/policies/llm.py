@@ -41,7 +41,7 @@ class Params(MemberParams):
     nudge: bool = setting(False, "invite agents to share surprising posts, as MOSAIC does without moderation")
     beliefs_as: Literal["bands", "ten_bins"] = setting("bands", "words for a stance: bands, or ten bins")
     posts_per_step: float = setting(0.2, "probability that an agent is asked for a post in a step", ge=0, le=1)
-    own_posts: int = setting(3, "maximum latest own posts in the prompt for a post", ge=0, le=50)
+    own_posts: int = setting(3, "number of latest own posts in the prompt that asks for a post", ge=0, le=50)
     somewhat: bool = setting(False, "allow agents to rate a note somewhat helpful")
     max_actions: int = setting(8, "maximum actions in one reply", ge=1, le=100)
     text_shown: int = setting(400, "maximum length of a text in a feed", ge=20, le=10000, unit="characters")
@@ -53,9 +53,7 @@ class Params(MemberParams):
         le=1_000_000,
         unit="tokens",
     )
-    characters_per_token: float = setting(
-        4.0, "characters counted as one token for that limit; the report of a run measures it", ge=0.5, le=20
-    )
+    characters_per_token: float = setting(4.0, "characters counted as one token for that limit", ge=0.5, le=20)
 
 
 PROMPT_STATS = ("agent", "tokens", "shown", "shortened", "memories_out", "comments_out", "posts_out")

@@ -29,7 +29,7 @@ class Params(MemberParams):
         1.8, "sd of the log of a post's lasting appeal, mean 1 (tuned to sizes of cascades, posts never shared)", ge=0
     )
     age_hours: float = setting(
-        3.0, "age in (1 + age/age_hours)^-age_power, the factor by which propensities to share fall", gt=0, unit="h"
+        3.0, "propensities to share are multiplied by (1 + age of the post/age_hours)^-age_power", gt=0, unit="h"
     )
     age_power: float = setting(1.1, "power in that factor (tuned: half of all shares within 5.3 to 5.5 h)", ge=0)
     ceiling: float = setting(
@@ -37,21 +37,20 @@ class Params(MemberParams):
     )
     asked: float = setting(
         220.0,
-        "factor on propensities to share if people are asked about each post, as in a survey; propensities are then "
-        "odds without a ceiling (tuned: in surveys, a tenth of people make 36% of the shares of false posts)",
+        "simulated surveys only: factor on propensities to share, which are then odds without a ceiling (tuned: in "
+        "surveys, a tenth of people make 36% of the shares of false posts)",
         gt=0,
     )
     asked_appeal_sd: float = setting(
         0.3,
-        "`appeal_sd` of posts that people are asked about (measured: share rates of headlines in four surveys have sds "
-        "of 0.1 to 0.5 log odds)",
+        "simulated surveys only: `appeal_sd` (measured: share rates of headlines in four surveys have sds of 0.1 to "
+        "0.5 log odds)",
         ge=0,
     )
     plausibility: float = setting(
         1.35,
         "log of the factor on the probability of a share (in surveys, its odds) per unit of plausibility of the post, "
-        "with `label_route: direct` (tuned: when people are asked, they share false posts 0.64 times as often as true "
-        "ones)",
+        "with `label_route: direct` (tuned: in surveys, people share false posts 0.64 times as often as true ones)",
     )
     concordance: float = setting(
         2.5,
@@ -64,18 +63,18 @@ class Params(MemberParams):
     label_route: Literal["belief", "direct", "none"] = setting(
         "belief",
         "effect of labels and notes on sharing and reactions: `belief`, through the reader's belief in the claim "
-        "(as `direct` under belief rules without one, and for posts without a claim); `direct`, by `label_share` and "
+        "(`direct` for posts without a claim, and under all rules but `credence`); `direct`, by `label_share` and "
         "`note_share`; `none`, no effect",
     )
     belief: float = setting(
         0.67,
-        "the probability of sharing a claim (in surveys, its odds) is proportional to the belief in it, in [0, 1], to "
-        "this power (fitted: labels on false claims reduce shares by 24.7% and believers by 27.6%, 21 experiments)",
+        "the probability of sharing a claim (in surveys, its odds) is proportional to the reader's belief, in [0, 1], "
+        "to this power (fitted: labels on false claims reduce shares by 24.7% and believers by 27.6%, 21 experiments)",
         ge=0,
     )
     note_rest: float = setting(
         0.75, "factor on sharing if a community note is shown, in addition to its effect through belief (fitted: "
-        "reposts change by -45.7% after a note, -27% of it through belief)", ge=0,
+        "reposts fall by 45.7% after a note, by 27% through belief)", ge=0,
     )  # fmt: skip
     label_share: float = setting(
         0.753,
@@ -92,31 +91,37 @@ class Params(MemberParams):
     likes_per_share: float = setting(6.0, "likes per share of a person with propensity 1 (assumed)", ge=0)
     comments_per_share: float = setting(0.1, "comments per share (assumed)", ge=0)
     flags: float = setting(
-        0.02, "probability of a flag on a post of plausibility (under `credence`: belief) 0 (assumed)", ge=0, le=1
-    )
-    notes: float = setting(
-        0.01,
-        "probability of writing a note on a post of plausibility (under `credence`: belief) 0 (assumed)",
+        0.02,
+        "probability of a flag at plausibility (under `credence`: belief) 0, falling linearly to 0 at `doubted` "
+        "(assumed)",
         ge=0,
         le=1,
     )
-    doubted: float = setting(
-        0.5, "plausibility (under `credence`: belief) at and above which nobody flags a post (assumed)", gt=0, le=1
+    notes: float = setting(
+        0.01,
+        "probability of writing a note at plausibility (under `credence`: belief) 0, falling linearly to 0 at "
+        "`notes_doubted` (assumed)",
+        ge=0,
+        le=1,
     )
+    doubted: float = setting(0.5, "plausibility or belief from which nobody flags a post (assumed)", gt=0, le=1)
     notes_doubted: float = setting(
         0.5,
-        "plausibility (under `credence`: belief) at and above which nobody writes a note on a post (assumed)",
+        "plausibility or belief from which nobody writes a note (assumed)",
         gt=0,
         le=1,
     )
     notes_bias: float = setting(
         0.0,
-        "when readers decide whether to write a note, plausibility is lower by this per unit of |S - s| above 1; "
-        "S: own stance, s: stance of the post",
+        "for `notes`, plausibility or belief is lower by this per unit of |S - s| above 1; S: own stance, s: stance of "
+        "the post",
         ge=0,
     )
     ratings: float = setting(
-        0.1, "probability of rating a note that is offered (assumed, as in `statistical`)", ge=0, le=1
+        0.1,
+        "probability of rating a note offered in a feed; contributors rate all notes of their queue (assumed)",
+        ge=0,
+        le=1,
     )
     posts_per_session: float = setting(0.3, "mean number of own posts in a session (tuned: activity)", ge=0, le=4)
     posts_sd: float = setting(
@@ -124,7 +129,7 @@ class Params(MemberParams):
     )
     most_posts: int = setting(
         5,
-        "maximum own posts in a session; `posts_per_session` has an effect up to 0.9 times this (assumed)",
+        "maximum own posts in a session; 0.9 times this is the limit of `posts_per_session` (assumed)",
         ge=1,
         le=100,
     )
@@ -133,7 +138,7 @@ class Params(MemberParams):
         ge=0, le=1,
     )  # fmt: skip
     side: float = setting(
-        1.0, "dependence of an argument's side on the stance S: in favor with probability (1 + side S)/2 (assumed)",
+        1.0, "a person of stance S writes an argument in favor with probability (1 + side S)/2 (assumed)",
         ge=0, le=1,
     )  # fmt: skip
     text_width: float = setting(

@@ -36,10 +36,10 @@ class ScriptedAction(MemberParams):
     """One action of a script."""
 
     step: int = Field(ge=1, description="step of the action")
-    agent: int = Field(ge=0, description="row of agents, from 0", json_schema_extra={"names": "agents"})
+    agent: int = Field(ge=0, description="number of the agent, from 0", json_schema_extra={"names": "agents"})
     action: ActionName = Field(description="kind of action")
     rank: int | None = Field(None, ge=0, description="post acted on, by its rank in the agent's feed, from 0")
-    post: int | None = Field(None, ge=0, description="post acted on, by its row of posts, instead of a rank")
+    post: int | None = Field(None, ge=0, description="post acted on, by its number, instead of a rank")
     text: str | None = Field(None, max_length=100_000, description="text of a post, comment or note")
     stance: dict[int, Stance] = Field(default_factory=dict, description="declared stance by number of the proposition")
     helpful: bool | Literal["somewhat"] | None = Field(None, description="rating of a note")

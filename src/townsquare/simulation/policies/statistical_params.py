@@ -25,21 +25,19 @@ class KindParams(MemberParams):
     where it is smaller and as 20 where it is larger.
     """
 
-    base: float = setting(..., "log odds of the action on a shown row at activity 1, with all other terms at 0")
-    distance: float = setting(0.0, "log odds per unit of |own stance - stance of the post|")
+    base: float = setting(..., "log odds at activity 1, distance 0.5, plausibility 0.5, with all other terms at 0")
+    distance: float = setting(0.0, "log odds per unit of distance, |own stance - stance of the post|")
     engagement: float = setting(0.0, "log odds per unit of ln(1 + likes shown)")
     followed: float = setting(0.0, "log odds added if the author of the row is followed")
-    verdict_false: float = setting(0.0, "log odds added if a verdict `false` is shown")
-    verdict_true: float = setting(0.0, "log odds added if a verdict `true` is shown")
-    verdict_unverified: float = setting(0.0, "log odds added if a verdict `unverified` is shown")
-    unlabeled: float = setting(
-        0.0, "log odds added if no label is shown, but another row of the feed has one (implied truth)"
-    )
+    verdict_false: float = setting(0.0, "log odds added if the verdict `false` is shown")
+    verdict_true: float = setting(0.0, "log odds added if the verdict `true` is shown")
+    verdict_unverified: float = setting(0.0, "log odds added if the verdict `unverified` is shown")
+    unlabeled: float = setting(0.0, "log odds added if only other rows of the feed have labels (implied truth)")
     noted: float = setting(0.0, "log odds added if a community note is shown")
-    plausibility: float = setting(0.0, "log odds per unit of plausibility of the post")
-    appeal: float = setting(0.0, "log odds per unit of the appeal of the wording, see `policy.appeal`")
-    repeated: float = setting(0.0, "log odds added if the post was shown to the agent before")
-    taste: float = setting(0.0, "scale of lasting differences between agents in log odds (logistic distribution)", ge=0)
+    plausibility: float = setting(0.0, "log odds per unit of plausibility")
+    appeal: float = setting(0.0, "log odds per unit of `policy.appeal`")
+    repeated: float = setting(0.0, "log odds added if the agent saw the post before")
+    taste: float = setting(0.0, "scale of lasting differences between agents, logistic, in log odds", ge=0)
 
 
 class Appeal(MemberParams):
@@ -47,10 +45,10 @@ class Appeal(MemberParams):
     `simulation/policies/text_features.py`.
     """
 
-    people: float = setting(0.0, "appeal per unit of ln(1 + number of words for people)")
-    address: float = setting(0.0, "appeal per unit of ln(1 + number of words such as you and we)")
+    people: float = setting(0.0, "appeal per unit of ln(1 + number of words for people, such as mother)")
+    address: float = setting(0.0, "appeal per unit of ln(1 + number of words such as I, you, we)")
     names: float = setting(0.0, "appeal per unit of the share of capitalized words")
-    numbers: float = setting(0.0, "appeal per unit of ln(1 + count of numbers)")
+    numbers: float = setting(0.0, "appeal per unit of ln(1 + number of numerals)")
 
 
 def by_kind(fields: Mapping[ActionKind, tuple[type[Any], Any]]) -> type[MemberParams]:
@@ -80,8 +78,8 @@ class Params(ByKind):
 
     attention: float = setting(
         -1.0,
-        "log odds per unit of ln(posts shown / 15), from 10 to 20 posts; -1: a longer feed gives no additional actions "
-        "(fitted)",
+        "log odds per unit of ln(n/15), n: posts in the feed, limited to 10 to 20; -1: a longer feed gives no more "
+        "actions (fitted)",
         ge=-1,
         le=0,
     )
@@ -94,7 +92,7 @@ class Params(ByKind):
     )  # fmt: skip
     side: float = setting(
         1.0,
-        "dependence of an argument's side on the stance S: it is in favor with probability (1 + side S)/2",
+        "an agent of stance S writes an argument in favor with probability (1 + side S)/2",
         ge=0,
         le=1,
     )

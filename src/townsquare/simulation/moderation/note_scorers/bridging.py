@@ -46,17 +46,17 @@ class Params(MemberParams):
 
     note_ratings_at_least: int = setting(5, "minimum ratings of a note that gets a status", ge=1)
     rater_ratings_at_least: int = setting(10, "minimum ratings of a rater who counts", ge=1)
-    intercept_penalty: float = setting(0.15, "weight of squared intercepts in the loss", gt=0)
-    factor_penalty: float = setting(0.03, "weight of squared factors in the loss", gt=0)
+    intercept_penalty: float = setting(0.15, "weight of the mean squared intercepts in the loss", gt=0)
+    factor_penalty: float = setting(0.03, "weight of the mean squared factors in the loss", gt=0)
     shown_intercept: float = setting(0.40, "minimum intercept of a note that becomes shown")
-    shown_margin: float = setting(0.01, "a shown note stays until its intercept is this much lower", ge=0)
+    shown_margin: float = setting(0.01, "a shown note stays down to `shown_intercept` minus this", ge=0)
     not_helpful_intercept: float = setting(-0.05, "a note with the factor 0 is not helpful up to this intercept")
-    not_helpful_factor: float = setting(0.8, "that intercept is lower by this per unit of the size of the factor", ge=0)
+    not_helpful_factor: float = setting(0.8, "`not_helpful_intercept` is lower by this per unit of |factor|", ge=0)
     not_helpful_bound: float = setting(-0.04, "a note is not helpful if the upper bound of its intercept is lower")
     not_misleading_intercept: float = setting(
         -0.15, "a note that calls its post not misleading is not helpful below this intercept"
     )
-    largest_factor: float = setting(0.5, "maximum size of the factor of a shown note", ge=0)
+    largest_factor: float = setting(0.5, "maximum |factor| of a shown note", ge=0)
     net_helpful_at_least: int = setting(
         4, "minimum, on each side of raters (sign of factor), of helpful minus not helpful ratings", ge=0
     )
@@ -72,12 +72,12 @@ class Params(MemberParams):
     )
     author_mean_at_least: float = setting(0.05, "minimum mean intercept of a rater's own notes")
     rating_window: int | None = setting(
-        None, "maximum steps from a note to a rating that counts in its rater's agreement; null: no maximum", ge=0
+        None, "maximum steps from a note to a rating that counts in the rater's agreement; null: no maximum", ge=0
     )
-    lock_after: int | None = setting(None, "age in steps from which a status stays; null: never", ge=1)
+    lock_after: int | None = setting(None, "age of a note, in steps, from which its status is final; null: never", ge=1)
     stable_for: int = setting(
         3,
-        "steps for which the ratings of a note find it helpful before it is shown (published: 30 to 180 minutes)",
+        "a note is shown if its ratings up to this many steps ago also find it helpful (published: 30 to 180 minutes)",
         ge=0,
     )
     raters_every: int = setting(
