@@ -87,16 +87,16 @@ def main() -> None:
         "\n## Responses of moderation\n",
         f"2,000 people, {asked.seeds} seeds. {_RESPONSES}",
         *_effects(responses, OUTCOMES["responses"]),
-        "\nThe next table has effects on the final stance; *Mean shift* above counts from the end of the warm-up. "
-        "Groups of people are formed by the number of exposures to false posts without moderation.\n",
+        "\nDifferences of the mean final stance from no moderation, by group. Groups are formed by the number of "
+        "exposures to false posts without moderation.\n",
         *_exposed(responses),
         "\n## Shorter steps, and ablations\n",
         f"2,000 people, {few} seeds.\n",
         *_fact_table({"steps of an hour": base_few, "steps of 15 minutes": _facts(quarters)}),
-        f"\nWith all mechanisms and steps of an hour, {_inside(base_few)} facts are inside. Each row removes one "
-        "mechanism. The last two columns name the facts that are inside only with it, or only without it, with their "
-        "values with → without it (*none*: cannot be computed); facts from memory are named, but not counted. Totals "
-        "differ, because some facts can be computed only with a mechanism, others only without it.\n",
+        f"\nWith all mechanisms and steps of an hour, {_inside(base_few)} facts of all classes are inside. Each row "
+        "removes one mechanism. The last two columns name the facts that are inside only with it, or only without it, "
+        "with their values with → without it (*none*: cannot be computed); facts from memory are named, but not "
+        "counted. Totals differ, because some facts cannot be computed in all rows.\n",
         *_ablations(base_few, {name: _facts(experiment) for name, experiment in changed.items()}),
     ]  # fmt: skip
     PAGE.write_text("\n".join(parts).rstrip() + "\n", encoding="utf-8")
@@ -104,19 +104,22 @@ def main() -> None:
 
 _INTRODUCTION = """# The public of Marlow Bay
 
-This page reports results of the scenario `health-rumor`, a simulated town called Marlow Bay. `make public` writes it:
-about 130 runs, half an hour on two processors. All parts except *Responses of moderation* use runs without
-moderation. [Realism](realism.md) defines each fact, its unit and the source of its interval. A value inside the
-interval is **bold**. Square brackets: 95% CI over runs or, for facts of belief rules, the range over the interval of
-the rule's parameter. *Not used for defaults*: no default was set from this fact. *From memory*: the source was not
-looked up, and the fact is not counted. An empty cell: not computed at this size. *By class*: *runs* are computed from
-the simulated platform, *sittings* from survey sessions simulated with its people, and *rules* from experiments
-simulated with the default belief rules. `feed_changes_move_attitudes_little` compares the ranker `recent` with
-`affinity`.
+This page reports results of the scenario `health-rumor`, a simulated town called Marlow Bay, without moderation except
+in *Responses of moderation*. `make public` writes it: about 130 runs, half an hour on two processors.
+
+- [Realism](realism.md) defines each fact, its unit and the source of its published range. A value inside the range is
+  **bold**. Square brackets: 95% CI over runs or, for facts of belief rules, the range over the fitted interval of the
+  rule's parameter. An empty cell: not computed at this size.
+- *Not used for defaults*: no default was set from this fact. *From memory*: the source was not looked up, and the fact
+  is not counted.
+- Classes: *runs* are computed from the simulated platform, *sittings* from survey sessions simulated with its people,
+  and *rules* from experiments simulated with the default belief rules.
+- `feed_changes_move_attitudes_little` compares the ranker `recent` with `affinity`.
 """
-_READING = """A difference in percent is relative to the mean of the first arm.
-For the primary outcome (*Mean reach of a false post*), Holm's correction is over the arms; for the other rows, over all
-other outcomes and arms, including outcomes that are not shown."""
+_READING = """A difference in percent is relative to the mean of the first
+arm (third column). *Mean shift*: mean change of stance since the end of the warm-up. Holm's correction is over the arms
+for the primary outcome (*Mean reach of a false post*); for the other rows, it is over all other outcomes and arms,
+including outcomes that are not shown."""
 _RESPONSES = """A fact-checking desk rules on the same false posts in every arm, after a median delay of 8 hours
 (notes: 15 hours). The arms differ only in the response to a ruling and, for notes, in the delay. Differences are paired
 by seed, with 95% CIs; percentages and p-values are as above.
@@ -124,14 +127,13 @@ by seed, with 95% CIs; percentages and p-values are as above.
 For comparison with published effects:
 
 - **Label** (the verdict *false* is shown). In 21 experiments, labels cut the sharing of false posts by 25% and belief
-  in them by 28%, among those who see a label (Martel and Rand 2024). Half of the desk's labels come later than 8 hours,
-  when most people who will see a post have seen it. The rows *Labeled exposures to false posts* count exposures with
-  a verdict or a note.
+  in them by 28%, among those who see a label (Martel and Rand 2024). Half of the desk's labels come more than 8 hours
+  after the post, when most people who will see it have seen it. *Labeled exposures* have a verdict or a note.
 - **Note.** On X, notes cut reposts by 46% after they are shown and by 11% over the life of a post. A run of 2,000
   people has few shares after a note; [Moderation](moderation.md#contributors) has notes by contributors, also for
   20,000 people.
 - **Takedown.** The desk takes down 56% of the false posts, most of them after most of their views. (It rules on 60%,
-  but some rulings would come after the end of the run.) A takedown ends the reach of a post.
+  but some rulings would come after the end of the run.)
 - **Downranking.** We know of no published effect size.
 - **Beliefs.** On Facebook, a third less like-minded content for three months changed no attitude (Nyhan et al. 2023).
 """
@@ -158,7 +160,7 @@ def _facts(experiment: Experiment) -> FactReport:
 
 def _fact_table(reports: Mapping[str, FactReport]) -> Iterable[str]:
     """Yield a row for each fact that a report measures, with its interval and a column for each report."""
-    yield f"| fact | interval | unit | {' | '.join(reports)} |"
+    yield f"| fact | published range | unit | {' | '.join(reports)} |"
     yield "|---|---|---|" + "---:|" * len(reports)
     for checks in zip(*(report.checks for report in reports.values()), strict=True):
         fact = checks[0].fact

@@ -59,7 +59,7 @@ PAPER_TABLE_4 = {
     "comment": (880, "19.2", "96.8 / 2.7 / 0.5"),
     "follow_user": (719, "15.7", "98.9 / 0.8 / 0.3"),
     "like_post": (463, "10.1", "92.0 / 7.8 / 0.2"),
-    "ignore": (9, "0.2", "77.8 / 22.2 (two numbers)"),
+    "ignore": (9, "0.2", "77.8 / 22.2 (no third)"),
     "unfollow_user": (5, "0.1", "20.0 / 40.0 / 40.0"),
 }
 PAPER_TABLE_2 = {
@@ -162,9 +162,8 @@ def popularity(data: Path) -> list[str]:
     head = ("x_min", "agents", "α", "95% CI", "compared with", "log likelihood ratio", "p", "better")
     lines += table(head, rows)
     lines += [
-        "Over all of them, a log-normal fits clearly better. In the tail, power law and log-normal are not "
-        "statistically "
-        "distinguishable, and α lies in the usual range, contrary to the paper.",
+        "Over all these agents (x_min 1), a lognormal fits clearly better. In the tail (x_min 6), power law and "
+        "lognormal are not statistically distinguishable, and α lies in the usual range, contrary to the paper.",
         "",
     ]
     every = int(users["popularity"].sum())
@@ -214,15 +213,13 @@ def traits(data: Path) -> list[str]:
         )  # fmt: skip
     head = (
         "trait", "paper: chi-square", "chi-square with ties together", "Cramér's V (95% CI)", "bias-corrected V",
-        "p corrected",
-        "rank test over all, p", "the same, p corrected",
+        "chi-square, p corrected", "Kruskal–Wallis test over all agents, p", "the same, p corrected",
     )  # fmt: skip
     lines += table(head, rows)
     least = min(row["smallest_expected"] for row in found.values())
     lines += [
         "The intervals are wide: these data are compatible with no association and with a strong one. Corrections "
-        "are those of "
-        f"Benjamini and Hochberg over the eight traits; the smallest expected count is {least:.1f}.",
+        f"are those of Benjamini and Hochberg over the eight traits; the smallest expected count is {least:.1f}.",
         "",
     ]
     return lines
@@ -242,8 +239,8 @@ def reasoning(data: Path) -> list[str]:
         "## Reasons for actions (table 4)",
         "",
         f"Counts are reproduced for {exact} of {len(PAPER_TABLE_4)} kinds of action. But agents could share, like and "
-        "flag the same post in every step. Counting each agent, kind and target once changes the most frequent actions "
-        "and hardly changes tones. Tones are VADER's positive / neutral / negative, in percent.",
+        "flag the same post in every step. Counting each agent, kind and target once (*each once*) changes the most "
+        "frequent actions and hardly changes tones. Tones are VADER's positive / neutral / negative, in percent.",
         "",
     ]
     cells = [
@@ -254,7 +251,7 @@ def reasoning(data: Path) -> list[str]:
         )
         for action, (count, part, paper) in PAPER_TABLE_4.items()
     ]  # fmt: skip
-    head = ("action", "paper", "recomputed", "paper: tones", "recomputed", "**each once**", "tones")
+    head = ("action", "paper", "recomputed", "paper: tones", "recomputed: tones", "**each once**", "each once: tones")
     lines += table(head, cells)
     shared = every.filter(pl.col("action") == "share_post")
     by_target = shared.group_by("target").agg(pl.len().alias("n"), pl.col("user").n_unique()).sort("n").row(-1)
@@ -263,11 +260,11 @@ def reasoning(data: Path) -> list[str]:
     said = ", ".join(f"{name.removeprefix('num_')} {n:,} ({percent(n / total)}%)" for name, n in counters.items())
     lines += [
         f"One post has {by_target[1]:,} of the {shared.height:,} shares, made by {by_target[2]} agents. The "
-        "released actions come from two runs of the authors, and merging the two lost most actions of the first. By "
-        "the counters of the posts, which the merging did not change, there were "
-        f"{said}. So flags, not shares, "
-        "are the most common of the four. The tone of `ignore`, nine sentences, differs by one sentence between the "
-        "VADER package used here and the one that the paper used.",
+        "released actions come from two runs of the authors, and merging the two lost most actions of the first. The "
+        "counters of the posts, which the merging did not change, show "
+        f"{said}: flags, not shares, "
+        "are the most common of the four. The tone of `ignore` differs by one of nine sentences, because the "
+        "VADER packages differ.",
         "",
     ]
     return lines
@@ -308,13 +305,12 @@ def outlier(data: Path) -> list[str]:
         "The paper's analysis of variance over BERTopic's topics gave F 0.614, p 0.84, from which it concludes that "
         "topics do not matter. The released data have no texts of posts, so topics cannot be estimated again. But such "
         f"a test has little power here: {percent(nothing)}% of root posts have no engagement, and one post has most "
-        "of "
-        "it. The same test between news and agents' own posts, with all posts and without the top 0.1% by "
+        "of it. The same test between news and agents' own posts, with all posts and without the top 0.1% by "
         "engagement:",
         "",
         *table(("posts", "n", "F", "p", "η²", "rank test, p"), rows),
-        "Two posts among thousands determine the explained variance. A test of topics should therefore be shown with "
-        "and without them, and with a rank test, as [`topic_tests`](analysis.md) does.",
+        "Two posts among thousands determine the explained variance. Show a test of topics with and without such "
+        "posts, and with a rank test, as [`topic_tests`](analysis.md) does.",
         "",
     ]
 
@@ -352,13 +348,13 @@ def figures(data: Path) -> list[str]:
     return [
         "## Engagement under moderation (figures 3 and 4)",
         "",
-        "Figure 3 is the sum over steps of the gaps in figure 4 (largest difference between the two: "
-        f"{apart:.4f}). The paper interprets the widest gap, that of third-party checking (about 325), as the best "
+        "Figure 3 is the sum over steps of the gaps (true minus false level) in figure 4; the two differ by at most "
+        f"{apart:.4f}. The paper interprets the widest gap, that of third-party checking (about 325), as the best "
         "promotion of true content, and states that moderation suppresses false content. The levels show otherwise:",
         "",
         *table(head, rows),
-        "A level is likes + comments + shares per post at the last step; the ratio is that of true to false levels, "
-        "and the last column is the same ratio for levels summed over all steps. **Engagement with false posts is "
+        "A level is likes + comments + shares per post at the last step; the ratio is true level / false level; "
+        "the last column has this ratio for levels summed over all steps. **Engagement with false posts is "
         "highest under the strategy with the widest gap**, and the ratio of true to false is best without moderation. "
         "In the paper's code, the conditions also had different feeds, so these differences are not effects of "
         "moderation. Townsquare's arms share feed construction and draws, and [its measures](analysis.md) show levels "
@@ -398,9 +394,9 @@ def moderation_scores(data: Path) -> list[str]:
         "numbers of posts, and its F1 agrees with the paper.",
         "",
         *table(head, rows),
-        f"Between strategies: {_apart(counted)} (Fisher's exact test of precision; of recall). The paper's code counts "
-        "a verdict `unverified` as positive and scores checked posts "
-        "only; no code for the community row was released. Townsquare's definitions: [measures](measures.md).",
+        f"Between strategies (Fisher's exact tests of precision / of recall): {_apart(counted)}. The paper's code "
+        "counts a verdict `unverified` as positive and scores checked posts only; that of the community row was not "
+        "released. Townsquare's definitions: [measures](measures.md).",
         "",
     ]
 
@@ -409,7 +405,7 @@ def _apart(counted: dict[str, tuple[int, int, int]]) -> str:
     said = []
     for (one, (tp, fp, fn)), (other, (tp2, fp2, fn2)) in combinations(counted.items(), 2):
         p = [stats.fisher_exact(pair).pvalue for pair in ([[tp, fp], [tp2, fp2]], [[tp, fn], [tp2, fn2]])]
-        said.append(f"{one} and {other}, p {p_value(float(p[0]))}; {p_value(float(p[1]))}")
+        said.append(f"{one} and {other}, p {p_value(float(p[0]))} / {p_value(float(p[1]))}")
     return "; ".join(said)
 
 
@@ -448,20 +444,15 @@ def humans(data: Path) -> list[str]:
         "## People and agents (section 2.2)",
         "",
         f"The released data contain {len(persons)} of the paper's 204 people and the {len(posts)} posts that they saw. "
-        "The paper tests numbers "
-        "per post with a pooled t-test of independent samples, and counts every distinct string that names a post as a "
-        "separate post "
-        "(70 of people, 63 of agents, though 30 were shown). Here, only the posts shown count, and each person, post "
-        "and "
-        "action counts once. A positive difference means more actions by people.",
+        "The paper tests numbers of actions per post with a pooled t-test of independent samples, and counts every "
+        "distinct string that names a post as a separate post (70 of people, 63 of agents). Here, only the 30 posts "
+        "count, and each person, post and action once. A positive difference means more actions by people.",
         "",
         *table(head, rows),
-        "People and agents saw the same posts, and each agent imitates one person, so the paired tests are "
-        "appropriate: likes and "
-        "shares differ by post and by person, comments by person. **A nonsignificant test is no evidence of "
-        "similarity.** With cleaned targets, even the paper's own test finds differences in likes and shares. "
-        "Groups of "
-        "people (the paper's table 1) cannot be compared, because the released data have no demographics.",
+        "People and agents saw the same posts, and each agent imitates one person, so paired tests are appropriate. In "
+        "these, likes and shares differ by post and by person, comments by person. **A nonsignificant test is no "
+        "evidence of similarity.** With cleaned targets, even the paper's own test finds differences in likes and "
+        "shares. The released data have no demographics to compare groups of people (the paper's table 1).",
         "",
         *_likeness(acted, persons, posts),
         *_veracity(acted, feed),
@@ -493,12 +484,11 @@ def _likeness(acted: list[pl.DataFrame], persons: list[str], posts: list[str]) -
     found = {row["measure"]: row for row in people.likeness(*acted, persons, posts).iter_rows(named=True)}
     overlap, same = found["overlap"], found["same post"]
     return [
-        "Does an agent act like its own person? Agreements on person, post and action: "
-        f"{overlap['value']:.0f}; by chance, with persons shuffled, {overlap['chance']:.1f} "
-        f"(95%: {overlap['low']:.0f} to {overlap['high']:.0f}). Person and post: {same['value']:.0f}; by chance "
-        f"{same['chance']:.1f} ({same['low']:.0f} to {same['high']:.0f}). **An agent predicts its own person no better "
-        "than another's**, contrary to the paper, which states that agents accurately model individuals. The "
-        "popularity of posts is predicted "
+        f"Does an agent act like its own person? {overlap['value']:.0f} actions of agents match an action of their "
+        f"person on the same post; by chance, with persons shuffled, {overlap['chance']:.1f} "
+        f"(95%: {overlap['low']:.0f} to {overlap['high']:.0f}). Any action on the same post: {same['value']:.0f}; by "
+        f"chance {same['chance']:.1f} ({same['low']:.0f} to {same['high']:.0f}). **An agent predicts its own person no "
+        "better than another's**, contrary to the paper. The popularity of posts is predicted "
         f"in part: rank correlation {found['posts']['value']:.2f} over {len(posts)} posts. People vary far more than "
         f"agents: {percent(found['inactive people']['value'], 0)}% of people and "
         f"{percent(found['inactive agents']['value'], 0)}% of agents do nothing; Gini of actions "
@@ -519,7 +509,7 @@ def _veracity(acted: list[pl.DataFrame], feed: pl.DataFrame) -> list[str]:
         means = [number(float(x.mean())) for x in counts]
         rows.append((name, *means, number(test["value"], sign=True), p_value(test["p"])))
     return [
-        "Shares per post, false and true (only three posts are false, so interpret with care):",
+        "Shares per post (only three posts are false, so interpret with care):",
         "",
         *table(("", "false posts", "true posts", "difference", "permutation p"), rows),
     ]
