@@ -30,7 +30,7 @@ from townsquare.humans.trajectories import Trajectories
 from townsquare.pages.people.figures import figures_of
 from townsquare.pages.people.sentences import cautions
 from townsquare.pages.people.tables import table_1, table_a7
-from townsquare.pages.people.words import ALIKE, BETTER, METHODS, WORSE, kind_of, with_interval
+from townsquare.pages.people.words import ALIKE, BETTER, METHODS, WORSE, estimated, kind_of
 
 ROOT = Path(__file__).resolve().parents[1]
 PAGE, IMAGES = ROOT / "docs" / "humans.md", ROOT / "docs" / "images"
@@ -89,14 +89,14 @@ def rules_table(results: Results, name: str, by: str) -> str:
     for rule, found in fits.items():
         grid, scored = found.setup.grid, found.scored
         values = f"{grid.x_short} {found.point[0]:g}, {grid.y_short} {found.point[1]:g}"
-        less = [with_interval(scored.paired[other].people, signed=True) for other in ("prior_only", "regression")]
+        less = [estimated(scored.paired[other].people, signed=True) for other in ("prior_only", "regression")]
         rows.append([f"**{rule}** ({values})", *_errors(scored.scores[RULE]), *less])
     head = ["method", "RMSE", "mean of folds", "MAE", "sign", "Δ prior only", "Δ regression"]
     return as_markdown(Table("", head, rows))
 
 
 def _errors(score: Any) -> list[str]:
-    return [with_interval(score.people), with_interval(score.folds), number(score.mae, 3), percent(score.sign)]
+    return [estimated(score.people), estimated(score.folds), number(score.mae, 3), percent(score.sign)]
 
 
 def verdicts(results: Results, name: str, by: str) -> str:
@@ -128,14 +128,14 @@ def choices_table(results: Results, name: str) -> str:
             [
                 words, f"{counts['accepted']:,.0f} from {counts['messages']:,.0f}", percent(counts["share_for"]),
                 number(counts["mean_strength"], 2), number(scored.scores[RULE].rmse, 3),
-                with_interval(scored.paired["prior_only"].people, signed=True), number(change, 3, signed=True),
+                estimated(scored.paired["prior_only"].people, signed=True), number(change, 3, signed=True),
                 f"{found.point[0]:g}, {found.point[1]:g}",
             ]
         )  # fmt: skip
     for words, more in (("folds by topic", {"folds": "topic"}), ("search beyond the grid", {"continuous": True})):
         found = results.fit(name, **more)
         scored, change = found.scored, found.scored.scores[RULE].rmse - base.scores[RULE].rmse
-        less = with_interval(scored.paired["prior_only"].people, signed=True)
+        less = estimated(scored.paired["prior_only"].people, signed=True)
         point = f"{found.point[0]:.3g}, {found.point[1]:.3g}"
         error = [number(scored.scores[RULE].rmse, 3), less, number(change, 3, signed=True), point]
         rows.append([f"first row, {words}", "", "", "", *error])
@@ -178,7 +178,7 @@ def people_table(results: Results) -> str:
             rows.append(
                 [
                     name, by, f"{len(pooled.people):,}", told, f"{known.n:,}", number(known.scores[RULE].rmse, 3),
-                    number(known.scores[NEXT].rmse, 3), with_interval(known.paired[RULE].people, signed=True),
+                    number(known.scores[NEXT].rmse, 3), estimated(known.paired[RULE].people, signed=True),
                 ]
             )  # fmt: skip
     head = ["data", "by", "people", "(u, a) identified", "later answers", "one profile", "individual", "difference"]

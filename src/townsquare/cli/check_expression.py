@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Annotated
 
 from cyclopts import Parameter
@@ -31,6 +32,7 @@ def expression(
         Bundled topics or files of arguments; default: all ten.
     """
     from townsquare.beliefs.evidence.bank_files import bundled_topics
+    from townsquare.core.words import with_interval
     from townsquare.debate import expression as check
     from townsquare.settings.layers import parse_set
 
@@ -43,7 +45,7 @@ def expression(
         facts = picked(line, "r", "p", "slope", "slope_low=low", "slope_high=high", "intercept")
         facts |= {"topics": listed, "texts": line.n + result.unscored, "unread": result.unscored}
         return show_json({"event": "result", **facts, "paper": {"r": check.PAPER_R, "slope": check.PAPER_SLOPE}})
-    slope = f"{number(line.slope, 3)} [{number(line.low, 3)}, {number(line.high, 3)}]"
+    slope = with_interval(line.slope, line.low, line.high, partial(number, digits=3))
     rows = [
         ("r", number(line.r, 3), f"{check.PAPER_R:g}"),
         ("slope", slope, f"{check.PAPER_SLOPE:g}"),

@@ -73,7 +73,7 @@ def _plain(check: FactCheck) -> dict[str, Any]:
 def _show(report: FactReport) -> None:
     from townsquare.analysis.facts.check import CLASSES
     from townsquare.analysis.facts.table import short_number
-    from townsquare.core.words import count
+    from townsquare.core.words import count, with_interval
 
     for line in str(report).splitlines():
         print(safe(line))
@@ -81,9 +81,11 @@ def _show(report: FactReport) -> None:
     print(safe(f"{count(report.runs, 'run')}{of_arm}. Definitions and sources: docs/realism.md\n"))
 
     def row(check: FactCheck) -> tuple[str, ...]:
-        ends = f" [{short_number(check.low)}, {short_number(check.high)}]" if math.isfinite(check.low) else ""
         fact, left = check.fact, "yes" if check.fact.left_out else ""
-        scope, value = CLASSES.get(fact.scope, fact.scope), f"{short_number(check.value)}{ends}"
+        scope, value = (
+            CLASSES.get(fact.scope, fact.scope),
+            with_interval(check.value, check.low, check.high, short_number),
+        )
         return fact.id, scope, value, fact.target, check.verdict, fact.unit, fact.certainty, left
 
     measured = [check for check in report.checks if check.measured]

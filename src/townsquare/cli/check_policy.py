@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -93,4 +94,6 @@ def _show(report: PolicyReport) -> None:
 
 
 def _apart(compared: Compared) -> str:
-    return f"{number(compared.apart, DIGITS)} [{number(compared.low, DIGITS)}, {number(compared.high, DIGITS)}]"
+    from townsquare.core.words import with_interval
+
+    return with_interval(compared.apart, compared.low, compared.high, partial(number, digits=DIGITS))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import re
+from collections.abc import Callable
 from functools import partial
 
 MISSING = "–"
@@ -35,6 +36,16 @@ def significant(value: float | None, digits: int = 3, *, signed: bool = False) -
         return MISSING if value is None or not math.isfinite(value) else "0"
     decimals = max(0, digits - 1 - math.floor(math.log10(abs(value))))
     return number(float(value), min(decimals, 8), signed=signed)
+
+
+def with_interval(value: float, low: float, high: float, shown: Callable[[float], str] = number) -> str:
+    """Return a number with its interval; the number alone if no interval exists.
+
+    >>> with_interval(0.465, 0.45, 0.48), with_interval(0.5, float("nan"), float("nan"))
+    ('0.47 [0.45, 0.48]', '0.50')
+    """
+    exists = math.isfinite(low) and math.isfinite(high)
+    return f"{shown(value)} [{shown(low)}, {shown(high)}]" if exists else shown(value)
 
 
 _LENGTH = re.compile(r"(\d+(?:\.\d+)?)\s*([a-z]+)")

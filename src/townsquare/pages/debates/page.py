@@ -18,9 +18,9 @@ from townsquare.pages.debates.tables import (
     PAIR_MEASURES,
     arms_table,
     cross_table,
+    shown,
     starts_table,
     varied,
-    with_interval,
 )
 from townsquare.pages.debates.transcript import write_transcript
 from townsquare.pages.report.page import Page
@@ -100,7 +100,7 @@ def _level_section(results: DebateResults, name: str, levels: Sequence[float], a
         figures.append(finals_figure(results, arms, levels, name))
         steps = steps_between(np.array(levels), np.array([results.stances(arm)[:trials, -1, PRO] for arm in arms]))
         says = [_ordering(name, steps)]
-        rows = [[f"{low:g} to {high:g}", with_interval(change, signed=True)] for low, high, change in steps]
+        rows = [[f"{low:g} to {high:g}", shown("shift", change)] for low, high, change in steps]
         tables = [Table(f"Change in final stance between successive levels of {name}", [name, "change"], rows)]
     return Section(f"levels-{key_of(name)}", f"Levels of {name}", says=says, figures=figures, open_tables=tables)
 

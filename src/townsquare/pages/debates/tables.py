@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from functools import partial
 
 from townsquare.core.documents import bundled_labels
 from townsquare.core.text_table import Table, table
-from townsquare.core.words import number, percent, signed_three
+from townsquare.core.words import number, percent, signed_three, with_interval
 from townsquare.debate.measures import Estimate
 from townsquare.debate.results import DebateArm, DebateResults
 from townsquare.debate.settings import ALIASES
@@ -31,14 +30,10 @@ def shown(name: str, estimate: Estimate) -> str:
     """
     if name == "crossing":
         return percent(estimate.mean)
-    known = math.isfinite(estimate.low) and estimate.low != estimate.high
-    return with_interval(estimate, signed=name in SIGNED) if known else number(estimate.mean, signed=name in SIGNED)
-
-
-def with_interval(estimate: Estimate, *, signed: bool = False) -> str:
-    """Return a mean with its interval, even where that is empty."""
-    mean, low, high = (number(value, signed=signed) for value in (estimate.mean, estimate.low, estimate.high))
-    return f"{mean} [{low}, {high}]"
+    as_shown = partial(number, signed=name in SIGNED)
+    if estimate.low == estimate.high:
+        return as_shown(estimate.mean)
+    return with_interval(estimate.mean, estimate.low, estimate.high, as_shown)
 
 
 def measure_table(results: DebateResults, arm: DebateArm) -> Table:

@@ -10,7 +10,7 @@ from townsquare.analysis.statistics import Estimate
 from townsquare.core.text_table import Table, as_markdown, table
 from townsquare.core.words import capital, count, number
 from townsquare.humans.effects.contract import CONSTANT, NO_CONTROLS, POINTS, RMSE, Arm
-from townsquare.pages.people.words import with_interval
+from townsquare.pages.people.words import estimated
 
 _COLUMNS = (
     "dataset", "form", "arm", "measure", "unit", "observed", "predicted", "error", "goal", "met", "against", "interval",
@@ -59,7 +59,7 @@ def _digits(arm: Arm, value: float = 0.0) -> int:
 def _gain(arm: Arm) -> str:
     if arm.gain is None or not math.isfinite(arm.gain.value):
         return ""
-    return f"{with_interval(arm.gain, _digits(arm), signed=True)} against {arm.against}"
+    return f"{estimated(arm.gain, _digits(arm), signed=True)} against {arm.against}"
 
 
 def tables(arms: Sequence[Arm]) -> Iterator[Table]:
@@ -90,7 +90,7 @@ def _row(arm: Arm) -> dict[str, str]:
     return {
         "arm": arm.arm,
         "unit": arm.unit,
-        "observed": with_interval(Estimate(arm.observed, *arm.interval), _digits(arm), signed=True),
+        "observed": estimated(Estimate(arm.observed, *arm.interval), _digits(arm), signed=True),
         "predicted": shown(arm.predicted, signed=True),
         "error": rmse if arm.measure == RMSE else shown(arm.error, signed=True),
         "gain": _gain(arm),

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from townsquare.core.words import count, number, percent
+from townsquare.core.words import count, number, percent, with_interval
 from townsquare.humans.fit.baselines import OF_CONTROLS
 from townsquare.humans.fit.fit import RULE
 from townsquare.humans.fit.pooling import NEXT
 from townsquare.humans.fit.study import Study
 from townsquare.humans.fit.uncertainty import Certainty
-from townsquare.pages.people.words import BETTER, METHODS, kind_of, verdict, with_interval
+from townsquare.pages.people.words import BETTER, METHODS, estimated, kind_of, verdict
 
 
 def sentences(study: Study) -> list[str]:
@@ -37,8 +37,7 @@ def _pair(certainty: Certainty, names: tuple[str, str]) -> str:
 
 
 def _number(interval: tuple[float, float, float]) -> str:
-    value, low, high = (f"{part:.3g}" for part in interval)
-    return f"{value} [{low}, {high}]" if low != "nan" else value
+    return with_interval(*interval, "{:.3g}".format)
 
 
 def _against(study: Study) -> list[str]:
@@ -73,7 +72,7 @@ def _people(study: Study) -> list[str]:
         paired = people.known.paired[RULE].people
         lines.append(
             f"For people with earlier answers, individual parameters are {verdict(paired, 'one profile for all')}, "
-            f"over {count(people.known.n, 'row')}; RMSE {with_interval(people.known.scores[NEXT].people)}."
+            f"over {count(people.known.n, 'row')}; RMSE {estimated(people.known.scores[NEXT].people)}."
         )
     else:
         lines.append("Too few people answered more than once to test individual parameters on later answers.")

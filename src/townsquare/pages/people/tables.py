@@ -15,7 +15,7 @@ from townsquare.humans.fit.kinds import Kinds
 from townsquare.humans.fit.pooling import NEXT, PooledFit
 from townsquare.humans.fit.scores import Scored
 from townsquare.humans.fit.study import Study
-from townsquare.pages.people.words import METHODS, method, signed_interval, with_interval
+from townsquare.pages.people.words import METHODS, estimated, method, signed_interval
 
 BEST_FIRST = "95% CIs: t over folds, and bootstrap over conversations. Negative differences favor the rule."
 ARM_NAMES = bundled_labels("fit_arms")
@@ -32,7 +32,7 @@ def scores_table(scored: Scored, rule: str, caption: str = "Held-out error of th
         for pair in [(paired.people, paired.folds) if paired else (None, None)]
     ]
     return table(
-        caption, rows, (str, "method"), (with_interval, "RMSE=people", "mean of folds=folds"), (three, "MAE=mae"),
+        caption, rows, (str, "method"), (estimated, "RMSE=people", "mean of folds=folds"), (three, "MAE=mae"),
         (percent, "sign"),
         (signed_interval, f"{method(own, rule)} minus this=less", "difference over folds=less_folds"),
         note=f"{scored.n:,} rows in {scored.groups:,} conversations. {BEST_FIRST}",
@@ -56,7 +56,7 @@ def table_a7(rows: Sequence[Robustness]) -> Table:
     better = [{**row._asdict(), "better": "{} and {} of {}".format(*row.folds_better, row.folds)} for row in rows]
     return table(
         "Robustness over folds (Table A7)", better, (SPLITS.__getitem__, "split"),
-        (with_interval, "fold mean RMSE=rmse"),
+        (estimated, "fold mean RMSE=rmse"),
         (signed_interval, "Δ prior only=less_prior", "Δ one profile for all=less_global"),
         (str, "folds in which lower=better"), words=("split",),
         note=f"95% CIs: t over folds. Each group has its own profile; weak-signal movers have that of all. {WARNING}",
@@ -89,7 +89,7 @@ def kinds_table(study: Study, kinds: Kinds) -> Table:
 def effects_table(study: Study) -> Table:
     """Return the mean change of stance by arm: observed, by the rule, and by the prior."""
     calibration, grid = study.calibration, study.setup.grid
-    slope = with_interval(calibration.slope)
+    slope = estimated(calibration.slope)
     return table(
         "Effects by arm: mean change of stance", calibration.arms, (ARM_NAMES.__getitem__, "arm"), (number, "N=n"),
         (signed_interval, "observed"), (signed_three, f"{grid.rule}=rule", f"{METHODS[calibration.prior]}=prior"),
@@ -106,7 +106,7 @@ def proper_table(study: Study) -> Table:
     ]
     return table(
         "Proper scores of predictive distributions", rows, (str, "method"),
-        (with_interval, "log score=log_score"), (signed_interval, f"minus {rule}=gain"), (with_interval, "CRPS=crps"),
+        (estimated, "log score=log_score"), (signed_interval, f"minus {rule}=gain"), (estimated, "CRPS=crps"),
         note="Normal around the prediction, spread from the other folds; kinds: mixtures of normals. Log score: larger "
         "is better. CRPS: smaller is better. Noise ceiling: what answer noise alone allows, by control conversations.",
     )  # fmt: skip

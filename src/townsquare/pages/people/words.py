@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import math
 from functools import partial
 
 from townsquare.analysis.statistics import Estimate
 from townsquare.core.documents import bundled_labels
-from townsquare.core.words import number
+from townsquare.core.words import number, with_interval
 from townsquare.humans.fit.fit import RULE
 
 METHODS: dict[str, str] = bundled_labels("fit_methods")
@@ -18,21 +17,13 @@ def method(name: str, rule: str) -> str:
     return f"rule: {rule}" if name == RULE else METHODS[name]
 
 
-def with_interval(interval: Estimate | None, digits: int = 3, *, signed: bool = False) -> str:
-    """Return a number with its interval; the number alone if none exists, and nothing without a number.
-
-    >>> with_interval(Estimate(0.465, 0.45, 0.48)), with_interval(Estimate(0.5, float("nan"), float("nan")))
-    ('0.465 [0.450, 0.480]', '0.500')
-    """
-    if interval is None:
-        return ""
-    value = number(interval.value, digits, signed=signed)
-    if not math.isfinite(interval.low) or not math.isfinite(interval.high):
-        return value
-    return f"{value} [{number(interval.low, digits, signed=signed)}, {number(interval.high, digits, signed=signed)}]"
+def estimated(estimate: Estimate | None, digits: int = 3, *, signed: bool = False) -> str:
+    """Return a number with its interval, and nothing without a number."""
+    shown = partial(number, digits=digits, signed=signed)
+    return "" if estimate is None else with_interval(estimate.value, estimate.low, estimate.high, shown)
 
 
-signed_interval = partial(with_interval, signed=True)
+signed_interval = partial(estimated, signed=True)
 """A number with its sign and interval."""
 BETTER, WORSE, ALIKE = "better than", "worse than", "not statistically distinguishable from"
 _NOTHING = 0.0005
