@@ -15,9 +15,9 @@ if TYPE_CHECKING:
     from townsquare.analysis.facts.check import FactCheck, FactReport
 
 LEGEND = """\
-Class: facts of whole runs, of sittings (random posts shown once to random people of the run, as in a survey), of notes,
-or of belief rules.
-Value: mean over runs [95% CI]; rules: at the default of a parameter [over the interval of that parameter].
+Class: runs, sittings (random posts shown once to random people of the run, as in a survey), notes, or rules: the
+default belief rules, whatever rule the run uses.
+Value: mean over runs [95% CI]; of rules: with the default of a parameter [over the interval of that parameter].
 Target: the published range. Inside, uncertain: the interval in brackets contains an end of the target.
 Certainty of the target: computed from public data, read on a page, or from memory (then not scored).
 Not for defaults: no default was set from this fact.
@@ -96,7 +96,7 @@ def _show(report: FactReport) -> None:
     driven = [(check.fact.id, check.fact.drives) for check in measured if not check.inside and check.fact.drives]
     _listed("Facts outside the target, and what determines them", driven, "determined by")
     also = [(check.fact.id, name, short_number(value)) for check in measured for name, value in check.also.items()]
-    _listed("Related measurements", also, "measurement", "value")
+    _listed("Related measurements (*the same*: what the fact measures)", also, "measurement", "value")
     missing = [check for check in report.checks if not check.measured]
     reasons = [(check.fact.id, check.reason) for check in missing if check.fact.measure]
     _listed("Not measured", reasons, "why")

@@ -19,7 +19,7 @@ def people(
 ) -> int:
     """Compare observed and predicted effects in experiments on people, by arm.
 
-    Shipped values are used. What people do without treatment is taken from the control arms of the data.
+    Default parameters are used. What people do without treatment is taken from the control arms of the data.
 
     Parameters
     ----------

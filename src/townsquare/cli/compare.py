@@ -54,7 +54,7 @@ def compare(
     multiverse
         Repeat the comparison under every combination of modeling choices.
     across
-        With --multiverse: a modeling choice and its values, such as feed.ranker=recent,random.
+        With --multiverse: a modeling choice and its values, as for --vary; default: belief rules, rankers, policies.
     seeds
         Seeds: how many (10), a list (3,5,8) or a range (1-20).
     outcome
@@ -64,7 +64,7 @@ def compare(
     brief
         Print the answer without a table.
     rules
-        two: compute the largest effect on a mean belief under a second belief rule as well, from recorded exposures.
+        two: compute the largest effect on a mean stance under a second belief rule as well, from recorded exposures.
     """
     from townsquare.experiments.multiverse import FILE as MULTIVERSE
 

@@ -30,7 +30,7 @@ def counterfactual(
     out: options.Out = None,
     shown: options.Shown = options.SHOWN,
 ) -> int:
-    """Recompute beliefs without some posts, authors, argument records or labels, exposures held fixed, or in a new run.
+    """Recompute beliefs without some posts, authors, records or labels; exposures stay fixed, except with --run.
 
     Parameters
     ----------
@@ -38,9 +38,9 @@ def counterfactual(
         post=N, author=N (number or name), record=N (an argument record), veracity=false, veracity=true, label=verdict
         or label=note; repeatable.
     again
-        Simulate again without these, so that exposures change too.
+        Simulate again without these posts, authors or labels, so that exposures change too.
     seeds
-        With --run: a number of seeds (10), a list (3,5) or a range (1-20).
+        With --run: a number of seeds (10), a list (3,5) or a range (1-20); default: the seed of the run.
     """
     from townsquare.analysis.causes.attribution import check_person
     from townsquare.analysis.verbs import agent_number

@@ -91,7 +91,7 @@ def attack(*runs: Path, out: Path | None = None, figure: Path | None = None, as_
     ).to_dicts()
     if as_json:
         return show_json(rows)
-    columns = ((str, "scorer", "notes"), (digits(3), "share of all raters=share"), (str, "coordinated raters=ring"))
+    columns = ((str, "scorer", "notes"), (digits(3), "ratio to other raters=share"), (str, "coordinated raters=ring"))
     if not rows:
         print("No note to attack: neither scorer shows a note from the ratings of these runs.")
         return 0

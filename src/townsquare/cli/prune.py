@@ -41,7 +41,7 @@ def prune(
     older
         Minimum age since the last write: hours, days or weeks, such as 12h, 30d, 2w.
     keep_reports
-        Also remove the records of finished runs, except report.html and run.yaml.
+        Also remove the records of finished runs that have a report; report.html and run.yaml stay.
     calls
         Also remove recorded language model calls (calls.db) of finished runs.
     yes

@@ -25,8 +25,8 @@ from townsquare.core.schema import NONE
 LONGEST_WHAT = 300
 """Characters of a text that a frame carries."""
 CAUSES = {
-    "anchor": "anchor (initial stance)",
-    "bounds": "clipping at the bounds",
+    "anchor": "anchor (pull toward initial stance)",
+    "bounds": "clipping to the allowed range",
     "taken back": "claims no longer believed",
 }
 """Causes of belief change other than what was shown, in words."""
