@@ -41,7 +41,7 @@ class Growth(Section):
 
 
 class Time(Section):
-    """The length of a step. If it is unset, rates are per step."""
+    """The length of a step. If it is unset, agents are online by `activation.rate`, without sessions."""
 
     step_minutes: int | None = setting(None, "length of a step; unset: a step has no length", ge=1, le=1440, unit="min")
     start_hour: float = setting(0.0, "hour of the day at which step 1 begins", ge=0, lt=24, unit="h")
@@ -74,7 +74,9 @@ class Activation(Section):
         3.0, "with `time.step_minutes`: sessions of an agent with activity 1, and of a lurker; proportional to "
         "activity, at most one in a step (assumed)", gt=0, le=1000, unit="1/day",
     )  # fmt: skip
-    batches: int = setting(1, "1: all agents act at once; n: n random groups act in turn", ge=1)
+    batches: int = setting(
+        1, "1: all agents act at once; n: n random groups act in turn, later ones seeing what earlier ones did", ge=1
+    )
 
 
 MANY_AGENTS = 100_000  # above this many persons, comments are shown under posts only if `feed.comments` says so
@@ -87,7 +89,7 @@ class Feed(Section):
     followed: int = setting(15, "maximum rows from followed accounts", ge=0, le=1000)
     others: int = setting(10, "maximum rows from other accounts", ge=0, le=1000)
     newest: int = setting(8, "newest rows of each followed author that are candidates", ge=1, le=64)
-    pool: int = setting(256, "roots in the pool, for all agents, of rows from other accounts", ge=1, le=65536)
+    pool: int = setting(256, "roots in the pool for rows from other accounts; one pool for all agents", ge=1, le=65536)
     injected_window: int = setting(5, "number of latest steps whose injected posts may fill half of the pool", ge=1)
     comments: int | None = setting(
         None, "maximum comments under a post; unset: 3, or 0 above 100,000 agents", ge=0, le=3
@@ -129,9 +131,7 @@ class Feed(Section):
 class Actions(Section):
     """Which actions agents may take."""
 
-    enabled: list[ActionName] | None = setting(
-        None, "allowed kinds of action; unset: all except those that need `also`"
-    )
+    enabled: list[ActionName] | None = setting(None, "allowed kinds of action; unset: all but `block`")
     also: tuple[ActionName, ...] = setting((), "additional allowed kinds, such as `block`")
     comment_length: int = setting(250, "maximum length of a comment", ge=1, le=10000, unit="characters")
     post_length: int = setting(2000, "maximum length of a post or note", ge=1, le=100000, unit="characters")
@@ -231,9 +231,9 @@ class Policy(Section):
 class Injection(Section):
     """How the scenario's posts enter the run."""
 
-    start_step: int = setting(1, "first step with injected posts", ge=1, unit="step")
-    posts_per_step: int = setting(5, "posts injected per step until none are left", ge=0)
-    false_share: Share | None = setting(None, "share of false posts, evenly spread; unset: as in the file")
+    start_step: int = setting(1, "first step of the queue, or of sources that publish at a rate", ge=1, unit="step")
+    posts_per_step: int = setting(5, "posts of the queue injected per step", ge=0)
+    false_share: Share | None = setting(None, "share of false posts in the queue, evenly spread; unset: as in the file")
     order: Literal["file", "shuffled"] = setting("file", "order of the file, or random order")
     limit: int | None = setting(None, "maximum number of injected posts, including those with a `step`", ge=0)
     audience: Literal["everyone", "followers"] = setting(
@@ -342,7 +342,7 @@ class Model(Section):
 
 
 class Serving(Section):
-    """How language models are called. Not part of a run's identity; may change when a run is resumed."""
+    """How language models are called. `townsquare resume` may change these settings."""
 
     concurrency: int = setting(64, "maximum concurrent calls per server", ge=1, le=100_000, unit="calls")
     limits: tuple[Annotated[int, Field(ge=1, le=100_000)], ...] = setting(
@@ -362,7 +362,7 @@ class Serving(Section):
 
 
 class Budget(Section):
-    """Limits of a run; it pauses after the step that reaches a limit. Not part of a run's identity."""
+    """Limits of a run, which pauses after the step that reaches one. `townsquare resume` may change them."""
 
     usd: float | None = setting(None, "cost by the price table", gt=0, unit="USD")
     tokens: int | None = setting(None, "tokens in and out", gt=0, unit="tokens")
@@ -373,11 +373,11 @@ class Memory(Section):
     """Memory of agents, for policies that read it and for the record (MOSAIC, appendices E.1 and G)."""
 
     enabled: bool | None = setting(None, "agents have memories; unset: if the policy reads memories")
-    decay: float = setting(0.1, "strength (0 to 1) lost per day since the last access", ge=0, unit="1/day")
+    decay: float = setting(0.1, "strength (0 to 1) lost since the last access", ge=0, unit="1/day")
     days_per_step: float = setting(
         1.0, "length of a step without `time.step_minutes`, for memories and for the rule `credence`", gt=0, unit="days"
     )
-    threshold: Share = setting(0.3, "minimum relevance of a recalled memory")
+    threshold: Share = setting(0.3, "minimum relevance (importance x strength) of a recalled memory")
     recalled: int = setting(5, "maximum interactions recalled at once", ge=0, le=1000)
     reflections: int = setting(1, "maximum reflections recalled at once", ge=0, le=100)
     reflect_every: int = setting(5, "hours between reflections, or steps without `time.step_minutes`; 0: never", ge=0)

@@ -28,8 +28,10 @@ SIDES = {"for": 1, "against": -1}
 class Params(MemberParams):
     """Settings of the requests."""
 
-    extract_temperature: float = Field(0.0, ge=0, le=2, description="temperature of distillation and classification")
-    most_claims: int = Field(8, ge=1, le=32, description="maximum claims per message")
+    extract_temperature: float = Field(
+        0.0, ge=0, le=2, description="temperature of the language model that extracts claims"
+    )
+    most_claims: int = Field(8, ge=1, le=32, description="maximum claims per text")
 
 
 class _Distilled(NamedTuple):

@@ -31,7 +31,7 @@ class Params(MemberParams):
     device: str = Field("cpu", description="device: cpu, cuda, cuda:1, mps")
     batch: int = Field(32, ge=1, le=4096, description="arguments per batch")
     longest: int = Field(
-        128, ge=8, le=512, description="maximum tokens of a statement and an argument; longer arguments are truncated"
+        128, ge=8, le=512, description="maximum tokens of a statement plus an argument; longer arguments are truncated"
     )
 
 

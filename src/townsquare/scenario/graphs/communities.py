@@ -49,7 +49,7 @@ class CommunityParams(MemberParams):
     mean_followed: float = setting(
         16.0, "mean number of accounts that agents seek to follow; each seeks at least two", ge=0
     )
-    followed_sd: float = setting(0.9, "sd of the log of that number (`mean_followed`)", ge=0, le=5)
+    followed_sd: float = setting(0.9, "sd of the log of the number of accounts sought", ge=0, le=5)
     popularity_sd: float = setting(
         1.9, "sd of the log of popularity, in proportion to which candidates are drawn", ge=0, le=5
     )

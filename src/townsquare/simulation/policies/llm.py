@@ -53,7 +53,7 @@ class Params(MemberParams):
         le=1_000_000,
         unit="tokens",
     )
-    characters_per_token: float = setting(4.0, "characters counted as one token for that limit", ge=0.5, le=20)
+    characters_per_token: float = setting(4.0, "characters counted as one token for `prompt_tokens`", ge=0.5, le=20)
 
 
 PROMPT_STATS = ("agent", "tokens", "shown", "shortened", "memories_out", "comments_out", "posts_out")

@@ -62,8 +62,8 @@ class Params(MemberParams):
     )
     net_helpful_share: float = setting(
         0.05,
-        "minimum of the smaller of these two differences as a share of the ratings of both sides, for notes whose "
-        "smaller difference is at most 9",
+        "the smaller of these two differences, if it is at most 9, must be at least this share of the ratings of both "
+        "sides",
         ge=0,
         le=1,
     )
