@@ -127,7 +127,15 @@ def facts_page(facts: list[Fact]) -> str:
             )
             for fact in listed
         ]
-        columns = (str, "fact", "statement", "published (interval)", "certainty", "measure", "note")
+        columns = (
+            str,
+            "fact",
+            "statement",
+            "published (target range)",
+            "certainty; origin of range",
+            "measure",
+            "note",
+        )
         parts.append(
             f"## {SCOPES[scope]['title']}\n\n{SCOPES[scope]['meaning']}\n\n{as_markdown(table('', rows, columns))}\n"
         )
