@@ -351,7 +351,9 @@ def read_columns(
     if strict and spare:
         record = next((record for record in table.records if spare[0] in record.cells), None)
         where = record.location if record and record.part != "column" else f"{table.location}, header"
-        known = [name for column in sheet.columns.values() for name in (column.name, *column.aliases)]
+        known = list(
+            dict.fromkeys(name for column in sheet.columns.values() for name in (column.name, *column.aliases))
+        )
         do = did_you_mean(spare[0], known)
         raise DataError(where, got=f"the column {spare[0]!r}", allowed=", ".join(known), do=do)
     if least and not table.records:
