@@ -23,7 +23,7 @@ class FitOptions(MemberParams):
     continuous: bool = setting(False, "Refine the best grid cell by continuous search.")
     stable: float = setting(STABLE_WITHIN, "Largest absolute change of stance that counts as stable.", ge=0)
     weak: float = setting(WEAK_WITHIN, "Largest absolute net evidence that counts as weak.", ge=0)
-    kinds: int = setting(2, "Number of latent classes of people; 1: no classes.", ge=1, le=6)
+    kinds: int = setting(2, "Number of kinds of people (latent classes); 1: no kinds.", ge=1, le=6)
     evidence: EvidenceChoice = setting(EvidenceChoice, "how messages are read")
 
     @property
