@@ -30,6 +30,10 @@ GOAL = 5.0
 """Points: of the share of people who call a claim true, in percent."""
 TIPS = {False: -0.17, True: -0.04}
 """Log odds that tips against misinformation add to false and to true claims: constants from three experiments."""
+_BY_CONSTANT = (
+    "treatments without a verdict (goal: by a constant) are predicted by a constant: for tips, fitted to three "
+    "experiments (Guess and others 2020), otherwise 0"
+)
 LABEL, BY_MODEL, PROMPT = "label", "check by a model", "prompt"
 _SAY_FALSE = {"false", "disputed", "misleading", "fake", "incorrect", "debunked", "untrue"}
 _SAY_TRUE = {"true", "verified", "correct", "confirmed"}
@@ -138,9 +142,7 @@ def _arm(arm: Shown, others: dict[float, float], fit: bool) -> Arm:
         baselines |= {"from other studies": 100 * by_others, "social_log_odds": 100 * _faded(arm)}
     notes = [arm.note, "the shares of people who heed a verdict are fitted to other studies" if fitted else ""]
     if arm.kind == PROMPT:
-        notes.insert(
-            0, "treatments without a verdict (goal: by a constant) are predicted by a constant from other studies"
-        )
+        notes.insert(0, _BY_CONSTANT)
     observed = Estimate(*(100 * value for value in arm.observed))
     fields = effect(observed, 100 * predicted, GOAL if arm.kind != BY_MODEL else math.nan, POINTS)
     if arm.kind == PROMPT:
