@@ -43,7 +43,7 @@ def _named(run: Reads, rows: pl.LazyFrame) -> pl.LazyFrame:
 
 
 def crossings(run: Reads) -> pl.DataFrame:
-    """Persons who changed sides, with the step and number of changes. A stance of 0 or NaN has no side and is skipped.
+    """Persons who changed sides, with the first step and the number of changes. A stance of 0 has no side.
 
     Returns
     -------
@@ -83,7 +83,7 @@ def crossing_counts(run: Reads) -> pl.DataFrame:
 
 
 def persistence(run: Reads, veracity: str | None = None) -> pl.DataFrame:
-    """Part of the change of stance from step 0 that remains after a person's last exposure, by steps after it.
+    """Part of the stance change since step 0 that remains after the last exposure to a stance, by steps since.
 
     For each person and proposition the exposure ends with the last row it was shown that speaks to the proposition.
     The displacement is its stance then less its start. ``kept`` is what of the displacements, each in its own

@@ -114,13 +114,13 @@ def _change_by(groups: TableOf, run: Reads) -> pl.DataFrame:
 
 
 def _after_false_posts(run: Reads) -> pl.DataFrame:
-    """Part of the change of stance from step 0 that remains after the last exposure to a false post, by steps since."""
+    """Part of the stance change since step 0 that remains after the last exposure to a false post, by steps since."""
     return persistence(run, veracity="false")
 
 
 _GROUPINGS: dict[str, tuple[TableOf, str]] = {
     "trait": (trait_groups, "by answer to each trait"),
-    "start": (stance_groups, "by initial stance (against, undecided, for)"),
+    "start": (stance_groups, "by stance at step 0 or on joining (against, undecided, for)"),
     "exposure": (exposure_groups, "by number of exposures to true, false, unknown and labeled posts"),
     "community": (community_groups, "by community of the follow graph"),
 }
@@ -132,7 +132,7 @@ def treatment_effects(run: Reads) -> pl.DataFrame:
 
 
 def treatment_effects_by_group(run: Reads) -> pl.DataFrame:
-    """Differences between treated and untreated persons of every treatment, within each answer to each trait."""
+    """Differences between treated and untreated persons, by treatment and by answer to each trait."""
     return _of_each_treatment(run, partial(effects_by_group, run, groups=trait_groups(run)))
 
 
@@ -152,8 +152,7 @@ MEASURES: dict[str, Measure] = {
         f"belief_change_by_{name}": described(
             f"belief_change_by_{name}",
             partial(_change_by, groups),
-            definition="Change of stance from the end of the warm-up to the last step, per proposition and group of "
-            f"persons: {by}.",
+            definition=f"Change of stance from the end of the warm-up to the last step, per proposition, {by}.",
         )
         for name, (groups, by) in _GROUPINGS.items()
     },

@@ -99,7 +99,7 @@ def _half_reach(counts: pl.DataFrame) -> pl.DataFrame:
 
 
 def diffusion_by_veracity(run: Reads) -> pl.DataFrame:
-    """Means of each cascade measure by veracity.
+    """Means and medians of each measure of cascades, by veracity.
 
     Returns
     -------
@@ -217,7 +217,7 @@ def _with_interval(means: pl.DataFrame) -> pl.DataFrame:
 
 @once_a_run
 def spread_metrics(run: Reads) -> pl.DataFrame:
-    """MOSAIC's spread metrics of each post at each step (appendix D), as distinct agents so far.
+    """MOSAIC's spread metrics (appendix D): by post and step, how many agents saw it and took each action so far.
 
     Returns
     -------

@@ -71,7 +71,7 @@ def engagement_gaps(run: Reads) -> pl.DataFrame:
 
 
 def engagement_rates(run: Reads) -> pl.DataFrame:
-    """Engagement per exposure by veracity, over the whole run.
+    """Likes, dislikes, shares and comments per exposure, by veracity.
 
     Returns
     -------

@@ -28,7 +28,7 @@ _TAKES_PART = "share of exposures"
 
 
 def homophily(run: Reads) -> pl.DataFrame:
-    """Homophily: whether persons follow similar persons, compared with a null model, at the first and the last step.
+    """Whether persons follow similar persons, compared with a null model, at the first and the last step.
 
     Returns
     -------
@@ -157,7 +157,7 @@ def communities(run: Reads) -> pl.DataFrame:
 
 
 def echo_chambers(run: Reads) -> pl.DataFrame:
-    """Agreement between persons and those they follow or are shown, over time.
+    """Agreement of the stances of persons with those of the persons they follow and of the posts they see, by step.
 
     Returns
     -------

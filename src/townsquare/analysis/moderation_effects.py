@@ -37,7 +37,7 @@ _PER_POST, _PER_PERSON = bundled_labels("units_per_post"), bundled_labels("units
 
 
 def time_to_moderation(run: Reads) -> pl.DataFrame:
-    """Share of injected posts with a verdict, label or takedown by age of the post.
+    """Share of injected true and false posts with a verdict, label or takedown, by age of the post.
 
     Returns
     -------
@@ -97,7 +97,7 @@ def _pair(run: Reads, without: Reads) -> pl.DataFrame:
 
 
 def moderation_effects(run: Reads, without: Reads) -> pl.DataFrame:
-    """Effect of moderation on each injected post, compared with the paired run without moderation.
+    """Effect of moderation on injected posts, compared with the paired run without moderation.
 
     Parameters
     ----------
@@ -185,7 +185,7 @@ def implied_truth(run: Reads, without: Reads) -> pl.DataFrame:
 
 
 def moderation_by_group(run: Reads) -> pl.DataFrame:
-    """Exposures and moderated posts by trait and by initial stance.
+    """Exposures, and own posts and shares that were moderated, by trait and by stance at step 0 or on joining.
 
     Returns
     -------

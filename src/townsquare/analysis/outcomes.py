@@ -58,7 +58,7 @@ _TABLE = columns("outcome:str title:str value unit:str direction:str definition:
 
 
 def outcome_table(run: Reads) -> pl.DataFrame:
-    """Every outcome of the run with its unit, direction and definition.
+    """Every outcome with its unit, direction and definition.
 
     Returns
     -------

@@ -84,7 +84,7 @@ def _permuted(a: np.ndarray, b: np.ndarray, *, paired: bool, seed: int) -> float
 
 
 def acted(run: Reads, actions: Sequence[str] = ("like", "share", "comment", "add_note")) -> pl.DataFrame:
-    """Actions of persons on injected posts, each person, post and action once.
+    """Likes, shares, comments and notes of persons, each person, root and action once.
 
     Returns
     -------

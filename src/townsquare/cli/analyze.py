@@ -95,8 +95,8 @@ def _list(*, as_json: bool, markdown: bool) -> int:
 
 _HEAD = """# All measures
 
-Written by `townsquare analyze --list --markdown`. [Measures](measures.md) and [Analyses](analysis.md) have formulas and
-sources; [Adding a measure](adding-a-measure.md) says how to add one. Measures with the unit *by column* are tables.
+[Measures](measures.md) and [Analyses](analysis.md) have formulas and sources. You can [add
+your own](adding-a-measure.md). Measures with the unit *by column* are tables, the others outcomes.
 Outcomes leave out the posts and steps of a warm-up (`time.warm_up_hours`), and a change of stance starts at its end.
 A *label* here is the verdict `false` or a shown note.
 """
