@@ -1,4 +1,4 @@
-"""Simulate a social network of agents whose beliefs move by stated rules, with every movement on record.
+"""Simulate a social network of agents whose beliefs change by stated rules, and record the causes of every change.
 
 >>> import townsquare as ts
 >>> run = ts.run("synthetic:60", agents=30, steps=3, seed=1)

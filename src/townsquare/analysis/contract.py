@@ -21,10 +21,10 @@ T = TypeVar("T")
 
 
 class Reads(Protocol):
-    """A recorded run, as :class:`townsquare.record.run.Run` is one.
+    """A recorded run as measures read it, for example a :class:`townsquare.record.run.Run`.
 
-    Frames hold the recorded columns of the schema and committed steps only. Enumerated columns are numbers
-    (``uint8``), rows of other tables are ``int32`` with -1 for none.
+    Frames have the recorded columns of the schema, and committed steps only. Codes are numbers (``uint8``); references
+    to rows of other tables are ``int32``, with -1 for none.
     """
 
     @property
@@ -33,11 +33,11 @@ class Reads(Protocol):
 
     @property
     def last_step(self) -> int:
-        """The last committed step; 0 when only the start is recorded, -1 when not even that."""
+        """The last committed step; 0 if only the initial state is recorded, -1 if nothing is."""
 
     @property
     def state(self) -> str:
-        """``finished`` when it reached its last step; ``running`` or ``stopped`` otherwise."""
+        """``finished`` if the run reached its last step, else ``running`` or ``stopped``."""
 
     @property
     def content_hash(self) -> str:
@@ -51,7 +51,7 @@ class Reads(Protocol):
         """Return all rows of a table."""
 
     def lazy(self, name: str) -> pl.LazyFrame:
-        """Return the same, read only when collected: for tables that may have millions of rows."""
+        """Return all rows of a table as a lazy frame: for tables that may have millions of rows."""
 
 
 MOST_KEPT = 5_000_000
@@ -152,41 +152,41 @@ Direction = Literal["higher is better", "lower is better", "neither"]
 
 @dataclass(frozen=True, slots=True)
 class Measure:
-    """What is measured in a recorded run; reports, ``analyze``, ``compare`` and the viewer's server show it.
+    """A measure of a recorded run, for reports, ``analyze``, ``compare`` and the viewer.
 
     A measure has at least one of ``number``, ``by_proposition``, ``table`` and ``paired``. It changes nothing, and
-    gives the same for the same run.
+    returns the same values for the same run.
 
     Attributes
     ----------
     name : str
         As registered: letters, digits and ``_``.
     unit : str
-        What it counts in; ``by column`` for a table whose columns have units of their own.
+        The unit of the values; ``by column`` for a table whose columns have different units.
     direction : str
         Which values are better: ``higher is better``, ``lower is better`` or ``neither``.
     definition : str
-        What it is, in one plain sentence.
+        The definition in one plain sentence.
     number : callable, optional
-        The value at the last committed step; NaN where it is undefined.
+        ``number(run)``: the value at the last committed step; NaN if it is undefined.
     by_proposition : callable, optional
         Instead of ``number``: a value for each proposition, by its name.
     table : callable, optional
-        A tidy frame: an analysis, written as CSV.
+        ``table(run)``: a tidy frame, written as CSV.
     paired : callable, optional
-        A tidy frame of a run next to the paired run without moderation.
+        ``paired(run, baseline)``: a tidy frame that compares a run with the paired run without moderation.
     title : str
-        As tables and figures call it; by default the name in words.
+        The name in tables and figures; by default the name in words.
     higher : str
         What a higher value means, in a few words.
     undefined : str
-        When it is NaN; "" for a number that never is.
+        When the number is NaN; "" if it never is.
     group : str
         Numbers of one group share a unit and, in figures, an axis; by default each is a separate group.
     needs_trail : bool
-        Whether it reads why beliefs moved, which a run may be told not to record.
+        Whether the measure reads the trail, which ``record.trail=false`` leaves out.
     main : bool
-        Whether short tables and the page of a multiverse show it.
+        Whether short tables and the page of a multiverse show the measure.
     """
 
     name: str

@@ -56,9 +56,9 @@ def other_meaning(run: Run, given: str) -> str:
 
 @checked
 def outcomes(run: Run | Path | str) -> dict[str, float]:
-    """Measure a run: every outcome, such as reach in all steps after the warm-up, or stances at the end.
+    """Compute all outcomes of a run, such as reach after the warm-up, or stances at the last recorded step.
 
-    The end is the last recorded step. The outcomes of a comparison are in ``experiment.outcomes``, one row per run.
+    For a comparison, ``experiment.outcomes`` has the outcomes of every run.
 
     Parameters
     ----------
@@ -96,7 +96,7 @@ def why(run: Run | Path | str, agent: int | str, *, step: int | None = None, pro
     Returns
     -------
     Why
-        The changes (``moves``), each with its causes, and totals by author; stances are between -1 and 1.
+        The changes of stance (``moves``), each with its causes, and totals by author (``contributors``).
 
     Raises
     ------
@@ -122,8 +122,8 @@ def attribute(
     run : Run, Path or str
         A run, or its folder.
     by : str
-        ``post``, ``author`` (the account that posted or shared the row of the feed), ``writer`` (of the original post),
-        ``veracity``, ``label``, ``cause`` or ``step``.
+        ``post``, ``author`` (who posted or shared what was shown), ``writer`` (of the original post), ``veracity``,
+        ``label``, ``cause`` (posts shown, own posts, return to the initial stance and others) or ``step``.
     agent : int or str, optional
         One person, by number or name; default: all persons at the end of the run.
     proposition : str, optional
@@ -133,13 +133,13 @@ def attribute(
     -------
     DataFrame
         One row per proposition and group, largest first: see
-        :func:`townsquare.analysis.causes.attribution.attribution`. ``per_person`` sums to the mean change in stance
-        since step 0 (or since joining), warm-up included.
+        :func:`townsquare.analysis.causes.attribution.attribution`. The values ``per_person`` of a proposition sum to
+        the mean change in stance since step 0 (or since joining), warm-up included.
 
     Raises
     ------
     SettingError
-        There is no such agent, proposition or grouping.
+        There is no such agent, proposition or value of ``by``.
     RecordError
         The folder holds no run, or a run without a trail.
     """

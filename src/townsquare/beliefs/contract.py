@@ -46,9 +46,9 @@ _PLAIN: Mapping[str, npt.ArrayLike] = {
 class BeliefState:
     """The beliefs of a block of agents.
 
-    ``stance`` (n, P) in [-1, 1]; ``confidence`` (n, P) in [0, 1]; ``start`` (n, P) the stance at birth, to which
-    stubborn agents return. ``arrays`` holds other values that a rule stores per agent (first axis n), ``pairs`` values
-    per pair of agents (for example ``trust`` by author, float64).
+    ``stance`` (n, P) in [-1, 1]; ``confidence`` (n, P) in [0, 1]; ``start`` (n, P) the initial stance. ``arrays`` holds
+    other values that a rule stores per agent (first axis n), ``pairs`` values per pair of agents (for example ``trust``
+    by author, float64).
     """
 
     stance: Float
@@ -59,9 +59,10 @@ class BeliefState:
 
 
 class Exposed(NamedTuple):
-    """Exposures of a block that take a stance: a CSR by agent; within an agent, by proposition, then in feed order.
+    """Exposures of a block to posts with a stance, in compressed rows (CSR) by agent.
 
-    An exposure to a post with stances toward two propositions has two rows; without a stance, it has no row.
+    The rows of an agent are ordered by proposition, then as in the feed. An exposure to a post with stances toward two
+    propositions has two rows; an exposure to a post without a stance has no row.
     """
 
     indptr: Int64  # (n + 1,)
@@ -111,7 +112,7 @@ class Changes(NamedTuple):
 
 
 class ClaimExposures(NamedTuple):
-    """Every claim that a block was shown, in feed order, whether it changed anything or not: a CSR by agent."""
+    """Every claim that a block was shown, in feed order, even if the claim changed nothing: a CSR by agent."""
 
     indptr: Int64  # (n + 1,)
     record: Int32  # (m,) which of the agent's records, from 0
@@ -129,7 +130,7 @@ Rows = TypeVar("Rows", Exposed, Own, Records, Changes, ClaimExposures)
 
 @dataclass(frozen=True, slots=True)
 class Holdings:
-    """Argument records, what happened to them, and when they were shown."""
+    """Argument records, their changes in the step, and the exposures to their claims."""
 
     records: Records
     changes: Changes
@@ -162,9 +163,9 @@ NEEDS = frozenset({"exposures", "contents", "own", "holdings", "claim_exposures"
 
 @dataclass(frozen=True, slots=True)
 class Authors:
-    """The accounts that passed exposures on: one value for each row of the exposures, in the same order.
+    """The accounts that posted or shared what was shown: one value for each row of the exposures, in the same order.
 
-    A column exists only if the rule's ``needs`` name it; reading another raises a LookupError.
+    A column exists only if the rule's ``needs`` name it; reading another column raises a LookupError.
     """
 
     columns: Mapping[str, npt.NDArray[np.generic]] = field(default_factory=dict)
@@ -226,10 +227,10 @@ class BeliefInputs:
 
 
 class Trail(NamedTuple):
-    """Causes of a block's moves: rows in the rule's own unit that sum, per agent and proposition, to the move.
+    """Causes of belief changes of a block, in the unit of the rule; the sum per agent and proposition is the change.
 
-    ``agent`` counts within the block. ``rank`` and ``post`` are -1 where the row is no exposure or own post; ``trust``
-    is NaN where the rule has none. Rows of amount 0 may be left out.
+    ``agent`` counts within the block. ``rank`` and ``post`` are -1 for causes other than exposures and own posts;
+    ``trust`` is NaN if the rule has no trust. Rows of amount 0 may be left out.
     """
 
     agent: Int32
@@ -288,11 +289,11 @@ class Replayed(NamedTuple):
 
 
 class Replay(NamedTuple):
-    """A compiled form of a rule's steps over single messages, for fits that need thousands of steps.
+    """A compiled form of a rule's steps, one message per step, for fits that need thousands of steps.
 
-    ``run(part, rows, cells, out)`` writes the final stance of each person of a part
-    (:class:`townsquare.core.threads.Part`) under each record of settings: ``cells`` (X, Y) has the fields ``settings``,
-    ``out`` is (n, X, Y). It uses the same functions as ``step``.
+    ``run(part, rows, cells, out)`` writes to ``out`` (n, X, Y) the final stance of each person of a part
+    (:class:`townsquare.core.threads.Part`) under each combination of settings in ``cells`` (X, Y), whose fields are
+    ``settings``. It uses the same functions as ``step``.
     """
 
     run: Callable[[Part, Replayed, npt.NDArray[np.void], Float], None]
@@ -308,28 +309,28 @@ class BeliefRule:
     name : str
         As in the registry.
     needs : frozenset of str
-        Which inputs it uses: ``"exposures"``, and with them ``"contents"`` (:class:`Contents`), and ``"authors"``,
-        ``"ties"`` and ``"groups"`` (columns of :class:`Authors`; groups are answers to the trait that its setting
-        ``group_by`` names); ``"own"``; ``"holdings"`` (argument records and their changes), and with them
-        ``"claim_exposures"``.
+        Inputs that the rule uses: ``"exposures"``, and in addition to them ``"contents"`` (:class:`Contents`),
+        ``"authors"``, ``"ties"`` and ``"groups"`` (columns of :class:`Authors`; groups are answers to the trait that
+        the rule's setting ``group_by`` names); ``"own"``; ``"holdings"`` (argument records and their changes), and in
+        addition to them ``"claim_exposures"``.
     unit : str
-        Unit of its trail: ``"stance"`` or ``"log odds"``. A rule in log odds stores the log odds L in
+        Unit of the trail: ``"stance"`` or ``"log odds"``. A rule in log odds stores the log odds L in
         an (n, P) array ``log_odds``, and its stance is always 2σ(L) − 1.
     ordered : bool
         Whether the order of an agent's rows may change the result beyond rounding (updates of trust in feed order do).
     bounded : bool
-        Whether a step keeps the stance within the range of itself, the initial stance, exposures with a weight above 0,
-        own posts and, if the rule reads them, the stances of authors.
+        Whether the stance after a step lies within the range of: the stance before, the initial stance, the stances of
+        exposures with a weight above 0, of own posts and, if the rule reads them, of authors.
     params : type of MemberParams
-        Its settings, in its own file.
+        The settings of the rule.
     init : callable
-        ``init(stance, confidence, params) -> BeliefState`` for new agents; both inputs (n, P). A rule in log odds may
-        start from another stance than the given one; ``start`` holds the stance from which it started.
+        ``init(stance, confidence, params) -> BeliefState`` for new agents; ``stance`` and ``confidence`` are (n, P). A
+        rule in log odds may start from another stance than the given one; ``start`` holds the one it started from.
     step : callable
         ``step(state, inputs, params, rng) -> (BeliefState, Trail)``.
     abrupt : bool
-        Whether stances can jump after a small change of a fitted setting, such as a tolerance. A fit then takes its
-        intervals from the grid, not from slopes.
+        Whether stances can jump after a small change of a fitted setting, such as a tolerance. Intervals of fits then
+        come from the grid, not from slopes.
     replay : Replay, optional
         A compiled form with the same result, for ``townsquare fit``. Without it, ``step`` is called for each message.
     veracities : callable, optional

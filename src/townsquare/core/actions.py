@@ -88,47 +88,47 @@ class Length(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ActionSpec:
-    """What there is to know of one kind of action.
+    """The definition of one kind of action.
 
     Attributes
     ----------
     on : On
-        What it is done to.
+        The target of the action.
     once : bool
-        It counts at most once for each agent and target.
+        Whether the action counts at most once per agent and target.
     allowed : Allowed
-        In which runs, where the settings do not say.
+        The runs that allow the action if ``actions.enabled`` is not set.
     writes : Length
-        It has a text, which that setting limits.
+        The setting that limits the text of the action; none if it has no text.
     declares : bool
-        The writer declares a stance with the text.
+        Whether the writer declares a stance with the text.
     makes : PostKind, optional
-        The post that it makes.
+        The kind of post that the action creates.
     tie : Tie
-        What it does to the follow of the author.
+        Whether the action starts or ends a follow of the author.
     hides : bool
-        The author is not shown to the agent any more, comments included; a follow of the author ends, and none is
-        possible from then on.
+        Whether the author becomes invisible to the agent, comments included. A follow of the author then ends, and the
+        agent cannot follow the author again.
     counts : str
-        The column of posts that counts it; "" for none.
+        The column of posts that counts the action; "" for none.
     coefficients : mapping of str to float
-        Its coefficients in the policy `statistical`; without any, that policy never uses it on a row.
+        Coefficients in the policy `statistical`; without any, this policy never uses the action on a row of the feed.
     source : str
-        Where the coefficients come from.
+        The source of the coefficients.
     slots : tuple of Slot
-        Rows to which the statistical policies do it.
+        The kinds of rows of the feed on which the statistical policies use the action.
     chance : float
-        Its chance in the policy `blind`.
+        The probability of the action per shown row in the policy `blind`.
     called : str
-        How a sentence names it: "chance of ...".
+        The name of the action in a sentence: "chance of ...".
     prompt : str
-        What a language model is told of it, after its word.
+        The description for language models, which follows the word for the action.
     did : str
-        What an agent did, for reflections: "Lately I ...".
+        The end of a sentence of reflections: "Lately I ...".
     memory : str
-        The memory of one, with ``{author}``, ``{theirs}`` (text acted on) and ``{own}`` (text written).
+        The text of a memory, with ``{author}``, ``{theirs}`` (text acted on) and ``{own}`` (text written).
     mosaic : str
-        Its ``action_type`` in the views of MOSAIC's appendix D.
+        The ``action_type`` in the views of MOSAIC's appendix D.
     """
 
     on: On = On.NOTHING

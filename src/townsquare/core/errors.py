@@ -27,12 +27,12 @@ from townsquare.core.redact import redacted, redacted_got
 
 
 class TownsquareError(Exception):
-    """Base class of all errors. Keys and passwords in its texts are hidden: see :mod:`townsquare.core.redact`.
+    """Base class of all errors. Keys and passwords do not appear in its texts: see :mod:`townsquare.core.redact`.
 
     Parameters
     ----------
     where : str
-        The setting, file with row and column, run or member that is at fault.
+        The setting, file (with row and column), run or member that caused the error.
     got : str, optional
         The value or state that caused the error.
     allowed : str, optional

@@ -87,12 +87,12 @@ def target_of(family: str, name: str) -> str:
 
 
 def register(family: str, name: str, target: str) -> None:
-    """Add a member of your own: ``register("ranker", "mine", "my_module:RANKER")``.
+    """Add a member of your own for this process: ``register("ranker", "mine", "my_module:RANKER")``.
 
     Raises
     ------
     UnknownName
-        If there is no such family, or the name is taken by another target.
+        There is no such family, or another member has this name.
     """
     if family not in _FAMILIES:
         raise UnknownName("family", got=repr(family), allowed=", ".join(_FAMILIES))

@@ -61,28 +61,28 @@ class DialogueLine(NamedTuple):
 
 
 class Turn(NamedTuple):
-    """What a speaker is given, as in the Belief Engine paper (Table A10, response generation).
+    """The inputs of a speaker, as in the Belief Engine paper (Table A10, response generation).
 
     Attributes
     ----------
     round : int
         From 1.
     side : int
-        0 pro, 1 con: the side that it started on, which need not be that of its stance.
+        0 pro, 1 con: the side on which the speaker started; its current stance may be on the other side.
     statement : str
         The proposition.
     persona : str
-        Who speaks; "" for nobody in particular.
+        The persona of the speaker; "" for none.
     stance : float
-        [-1, 1]; NaN for a fixed opponent, which has none.
+        [-1, 1]; NaN for a fixed opponent, which has no stance.
     instruction : str
-        The stance in words, one of ten.
+        The stance in words, one of ten stance bands.
     retrieved : tuple of ActiveRecord
         At most k active records, the strongest for and then against.
     message : str
-        The opponent's latest message; "" before there is one.
+        The opponent's latest message; "" if there is none yet.
     dialogue : tuple of DialogueLine
-        The latest messages of both, oldest first.
+        The latest messages of both sides, oldest first.
     """
 
     round: int
@@ -115,22 +115,22 @@ def few_uniform(draws: Draws, purpose: str, side: int, keys: Sequence[int] | npt
 
 @dataclass(slots=True)
 class DebateContext:
-    """Where one debate takes place: what all members share.
+    """The values that all members of one debate share.
 
     Attributes
     ----------
     bank : ArgumentBank
         The arguments on the proposition.
     vectors : Vectors
-        Vectors of texts, unit length, computed once each.
+        Vectors of texts, of unit length.
     draws : Draws
-        Of this trial and round; stage ``DEBATE``, agent the side.
+        Random draws of this trial and round; stage ``DEBATE``, with the side as the agent.
     read : callable
-        The judge: ``read(texts)`` gives (n,) float64 stances in [-1, 1], NaN where a text takes none.
+        The judge: ``read(texts)`` returns (n,) float64 stances in [-1, 1], NaN for a text without a stance.
     used_texts : set of str
-        Texts of all claims made so far: a speaker does not repeat them.
+        Texts of all claims made so far, which a speaker does not repeat.
     claims : list of Claim
-        All claims of the debate by row; records point here.
+        All claims of the debate; records refer to their positions.
     """
 
     bank: ArgumentBank
@@ -141,7 +141,7 @@ class DebateContext:
     claims: list[Claim] = field(default_factory=list)
 
     def row_of(self, claim: Claim) -> int:
-        """Enter a claim and give its row."""
+        """Add a claim and return its row."""
         self.claims.append(claim)
         return len(self.claims) - 1
 
@@ -156,7 +156,7 @@ class Speaker(AskingMember):
         ``say(turn, context, params) -> Utterance``. It changes nothing in the context; draws come from
         ``context.draws`` only.
     declares : bool
-        Whether it gives the claims of what it says. Where it does not, ``evidence.extractor`` is ``model`` by default.
+        Whether it returns the claims of its messages. If not, ``evidence.extractor`` is ``model`` by default.
     """
 
     say: Callable[[Turn, DebateContext, Any], Utterance]
@@ -164,18 +164,18 @@ class Speaker(AskingMember):
 
 
 class Move(NamedTuple):
-    """One thing that a message did to an agent.
+    """One effect of a message on an agent.
 
     Attributes
     ----------
     kind : HoldingChange or None
-        What became of a record; None for a stance that was revised without any record.
+        The change of a record; None if the stance changed without any record.
     claim : int
-        Its row of claims; -1 for none.
+        The row of the record's claim; -1 for none.
     other : int
-        The claim that refused or replaced it, or that it replaced; -1 for none.
+        The claim that refused or replaced this claim, or that this claim replaced; -1 for none.
     amount : float
-        Added to the log odds by this change; for a stance without log odds, added to the stance.
+        The change in log odds; for a debater without log odds, the change in stance.
     """
 
     kind: HoldingChange | None
@@ -185,7 +185,7 @@ class Move(NamedTuple):
 
 
 class ReceivedMessage(NamedTuple):
-    """A message as it reaches an agent: its text, its claims by row, and whether it is the agent's own."""
+    """A message that an agent receives: its text, the rows of its claims, and whether it is the agent's own."""
 
     text: str
     claims: tuple[int, ...]
@@ -194,40 +194,40 @@ class ReceivedMessage(NamedTuple):
 
 
 class DebateAgent(Protocol):
-    """What a debater keeps for one agent while a debate lasts."""
+    """The state of one agent during a debate."""
 
     @property
     def stance(self) -> float:
-        """S in [-1, 1], now."""
+        """The current stance in [-1, 1]."""
 
     def retrieve(self, message: str, k: int) -> tuple[ActiveRecord, ...]:
-        """Return at most ``k`` records to speak from, in answer to a message."""
+        """Return at most ``k`` records to use in the answer to a message."""
 
     def take(self, message: ReceivedMessage) -> tuple[Move, ...]:
         """Process a message; return its effects on records and stance, in order."""
 
 
 class Side(NamedTuple):
-    """How an agent starts.
+    """The start of an agent in a debate.
 
     Attributes
     ----------
     number : int
-        Of its side: 0 pro, 1 con.
+        The side: 0 pro, 1 con.
     uptake, anchoring, confirmation : float
         u, a and B of the Belief Engine.
     theta, theta_self : float
-        Lowest cosine of near-duplicates, among all claims and among its own.
+        Cosine from which two claims count as the same: among all claims, and among the agent's own claims.
     own_claims : bool
-        Whether its own claims become evidence.
+        Whether the agent's own claims become evidence.
     wanted, attained : float
-        Stance in [-1, 1] that is set, and that its seeds or prior give.
+        Initial stance in [-1, 1] that the settings ask for, and that the seed records or the prior give.
     prior : float
-        In log odds; 0 where seeds are the prior.
+        Prior in log odds; 0 if seed records take its place.
     prior_scale : float
-        Factor on what each seed adds.
+        Factor on the log odds that each seed record adds.
     seeds : tuple of int
-        Rows of claims.
+        Rows of the claims of the seed records.
     """
 
     number: int
@@ -253,8 +253,8 @@ class Debater(AskingMember):
     begin : callable
         ``begin(side, context, params) -> DebateAgent``.
     has_records : bool
-        Whether its stance follows from argument records, so that each change names its record. Otherwise, the debater
-        states its own stance, and only judged stances can be compared between arms.
+        Whether the stance follows from argument records, so that each change names its record. Otherwise, the debater
+        itself states the stance, and only stances read by the judge can be compared between arms.
     """
 
     begin: Callable[[Side, DebateContext, Any], DebateAgent]
@@ -263,13 +263,13 @@ class Debater(AskingMember):
 
 @dataclass(frozen=True, slots=True)
 class StanceJudge(AskingMember):
-    """A member of the family ``stance_judge``: reads one stance from one text, and sees nothing else of a debate.
+    """A member of the family ``stance_judge``: reads a stance from each text, and sees nothing else of a debate.
 
     Attributes
     ----------
     read : callable
-        ``read(texts, bank, vectors, params)``: (n,) float64 in [-1, 1], +1 for the bank's proposition; NaN where a
-        text takes no stance. Each depends on its text alone. It may know the bank; it never sees who spoke.
+        ``read(texts, bank, vectors, params)``: (n,) float64 in [-1, 1], +1 for full support of the bank's proposition;
+        NaN for a text without a stance. Each stance depends on its text and the bank alone.
     """
 
     read: Callable[[Sequence[str], ArgumentBank, Vectors, Any], Float]

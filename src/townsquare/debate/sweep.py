@@ -92,7 +92,7 @@ def run_debate(
     settings : mapping, optional
         Settings of debates by dotted name, such as ``{"uptake": 0.2}``; see docs/debates.md.
     vary : mapping of str to list, optional
-        Setting -> its values, such as ``{"u": [0.2, 0.4]}``. Each combination is an arm, in which one agent debates a
+        Setting -> its values, such as ``{"u": [0.2, 0.4]}``. Each combination is an arm. In an arm, one agent debates a
         fixed opponent, unless ``settings`` say otherwise or ``pairing``, ``con``, ``opponent`` or ``debater`` vary.
     one_at_a_time : bool
         Vary one setting at a time, with the first value of each other setting, instead of all combinations.
@@ -111,7 +111,7 @@ def run_debate(
     SettingError, UnknownName, DataError
         A setting, name or file is wrong; no debate has run.
     RecordError
-        ``out`` holds other debates, or something else.
+        ``out`` holds other debates, or files that are no debates.
     """
     layers = layers_for_debates(None if topic is None else str(topic), settings or (), trials=trials, seed=seed)
     layers = sweep_layers(layers, vary) if vary else layers

@@ -42,7 +42,7 @@ def check_facts(
         A run or a comparison, or the folder of one.
     arm : str, optional
         An arm of the comparison, by name (``moderation.response=label``) or as the report calls it (``labels``);
-        default: the arm without moderation, or else the first.
+        default: the arm without moderation, or the first arm if there is none.
     facts : Path or str, optional
         A table of facts in YAML; default: the bundled one, see docs/realism.md.
 
@@ -50,8 +50,8 @@ def check_facts(
     -------
     FactReport
         ``answer`` says how many facts lie in their published range; ``checks`` has each fact with its value and its
-        interval over runs.
-        Facts of belief rules are those of the default rules and values, whatever rule the runs use.
+        interval over runs. Facts about belief rules are computed with default rules and values, not with those of the
+        runs.
 
     Raises
     ------

@@ -117,7 +117,7 @@ class Experiment:
     vary : mapping of str to sequence
         Dotted path of a setting -> its values.
     arms, seeds, runs : tuples
-        Arms, seeds, and one run for each arm and seed, ordered by arm.
+        ``runs`` has one run for each arm and seed, ordered by arm.
     primary : str
         The primary outcome; "" in comparisons of earlier versions.
     """
@@ -147,7 +147,7 @@ class Experiment:
 
     @property
     def finished(self) -> tuple[ArmRun, ...]:
-        """The runs that are done."""
+        """The finished runs."""
         return tuple(run for run in self.runs if run.state == FINISHED)
 
     @property
@@ -166,7 +166,7 @@ class Experiment:
 
     @property
     def outcomes(self) -> pl.DataFrame:
-        """One row per finished run: ``arm``, ``seed``, and each outcome as float64, null where a run has none."""
+        """One row per finished run: ``arm``, ``seed`` and every outcome; null if the outcome is missing in the run."""
         names = list(dict.fromkeys(name for run in self.finished for name in run.outcomes))
         rows = [{"arm": run.arm, "seed": run.seed, **run.outcomes} for run in self.finished]
         return pl.DataFrame(rows, schema={"arm": pl.String, "seed": pl.Int64, **dict.fromkeys(names, pl.Float64)})
@@ -184,7 +184,7 @@ class Experiment:
         Returns
         -------
         DataFrame
-            ``arm``, ``seed``, a column for each varied setting (null in arms that leave it as it is), and the columns
+            ``arm``, ``seed``, a column for each varied setting (null in arms that do not set it), and the columns
             of the table.
 
         Raises
@@ -212,7 +212,7 @@ class Experiment:
         return self._over(lambda run: known[run.content_hash])
 
     def extracts(self, kind: Extract) -> dict[str, pl.DataFrame]:
-        """Return the stored extract of each finished run, by content hash; missing ones are computed and stored."""
+        """Return the extract of each finished run, by content hash; those not stored yet are computed and stored."""
         known = read_extracts(self.folder, kind)
         runs = {run.content_hash: self.folder / run.folder for run in self.finished}
         new = {content: kind.of(CachedRun(Run.open(runs[content]))) for content in runs.keys() - known.keys()}
@@ -252,7 +252,10 @@ class Experiment:
         return paired(self.outcomes, baseline or self.baseline)
 
     def effects_by_group(self, baseline: str | None = None) -> pl.DataFrame:
-        """Measure the effect of each arm on people by survey answer: see :mod:`townsquare.experiments.by_group`."""
+        """Measure the effect of each arm for each group of people with the same survey answer.
+
+        See :mod:`townsquare.experiments.by_group`.
+        """
         base = baseline or self.baseline
         check_known("baseline", base, [arm.name for arm in self.arms])
         return effects_by_group({(r.arm, r.seed): Run.open(self.folder / r.folder) for r in self.finished}, base)
@@ -269,12 +272,12 @@ class Experiment:
         return replace(self, runs=tuple(ended if each.folder == run.folder else each for each in self.runs))
 
     def save(self, store: ObjectStore | None = None) -> None:
-        """Write ``experiment.json``, to a store too: the old one or the new one is there at every moment.
+        """Write ``experiment.json`` to the folder and, if given, to a store, replacing the file in one operation.
 
         Raises
         ------
         RecordError
-            It cannot be written there.
+            The file cannot be written.
         """
         values = {
             "format": FORMAT,
@@ -297,7 +300,7 @@ class Experiment:
         Raises
         ------
         RecordError
-            There is none, or it cannot be read.
+            The folder holds no comparison, or one that cannot be read.
         """
         folder = Path(folder)
         with manifest_values(folder, FILE, "a comparison") as values:

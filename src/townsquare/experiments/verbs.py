@@ -70,14 +70,14 @@ def run(
     Returns
     -------
     Run
-        The record, to read while and after the run.
+        The record of the run.
 
     Raises
     ------
     SettingError, UnknownName, DataError
         A setting, a name or a file is wrong; nothing has run.
     RecordError
-        ``out`` holds another run, or something else.
+        ``out`` holds another run, or files that are no run.
     """
     layers, origins = layers_of(scenario, settings or (), agents=agents, steps=steps, seed=seed)
     resolved = resolve_with_scenario(*layers, origins=origins)
@@ -101,7 +101,7 @@ def compare(
     workers: int | None = None,
     on_progress: OnProgress | None = None,
 ) -> Experiment:
-    """Run every combination of varied settings with every seed; the first combination is the baseline.
+    """Run every combination of varied settings (an arm) with every seed; the first combination is the baseline.
 
     Runs with the same seed share people, graph and random draws, so arms are compared seed by seed.
 
@@ -130,16 +130,16 @@ def compare(
     Returns
     -------
     Experiment
-        ``print`` it for the answer. Failed runs are in ``failed``, with their errors.
+        ``print`` shows the answer. Failed runs are in ``failed``, with their errors.
 
     Raises
     ------
     SettingError, UnknownName, DataError
-        Something is wrong in one of the arms; nothing has run.
+        A setting, a name or a file of an arm is wrong; nothing has run.
     RunsFailed
         Every run failed.
     RecordError
-        ``out`` holds other runs, or something else.
+        ``out`` holds other runs, or files that are no comparison.
     """
     layers, _ = layers_of(scenario, settings or (), agents=agents, steps=steps)
     with folder_for(None if out is None else Path(out), _stem("compare", scenario)) as folder:
@@ -193,8 +193,8 @@ def sweep(
 def counterfactual(run: Run | Path | str, *, without: str | Sequence[str]) -> CounterfactualBeliefs:
     """Compute what people would have believed without some posts, authors, argument records or labels.
 
-    The belief rule is executed again on the recorded exposures, so the result is exact for the rule; what people saw,
-    did and wrote stays as it was.
+    The belief rule is executed again on the recorded exposures. What people saw (apart from the removed items), did and
+    wrote stays as recorded.
 
     Parameters
     ----------
@@ -207,9 +207,9 @@ def counterfactual(run: Run | Path | str, *, without: str | Sequence[str]) -> Co
     Returns
     -------
     CounterfactualBeliefs
-        ``effect`` has one row per proposition, with the effect on the mean stance; ``claim_effect`` one per veracity of
-        claims: the same for mean belief in claims, under rules that keep it, such as ``credence``. An effect is the
-        value with what was removed minus the value without it.
+        ``effect`` has one row per proposition, with the effect on the mean stance; ``claim_effect`` one row per
+        veracity of claims, with the effect on the mean belief in claims, under rules such as ``credence``. An effect is
+        the recorded value minus the value without the removed items.
 
     Raises
     ------
@@ -227,7 +227,7 @@ def counterfactual(run: Run | Path | str, *, without: str | Sequence[str]) -> Co
 def replay(run: Path | str, *, on_step: OnStep | None = None) -> int:
     """Execute a recorded run again, offline, and compare every step with the record.
 
-    What the run asked of a language model is answered from its recorded calls.
+    No language model is asked: the recorded calls answer.
 
     Parameters
     ----------
@@ -244,7 +244,7 @@ def replay(run: Path | str, *, on_step: OnStep | None = None) -> int:
     Raises
     ------
     HashMismatch
-        A step differs; says which step, and what differs.
+        A step differs; the error names the step and what differs.
     RecordError, WrongVersion, NotRecorded
         The folder holds no run, or one that cannot be executed again here.
     """

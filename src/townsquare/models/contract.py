@@ -44,18 +44,19 @@ class Request:
     Attributes
     ----------
     purpose : str
-        What it is for: ``act``, ``fact_check``, ``distil``, ...; calls are counted by it.
+        The purpose: ``act``, ``fact_check``, ``distil``, ...; calls are counted by purpose.
     messages : tuple of Message
+        The conversation, with the question last.
     schema : mapping
-        JSON Schema of the object that is wanted, every list and string bounded; ``FREE_TEXT`` for plain text.
+        JSON Schema of the expected object, every list and string bounded; ``FREE_TEXT`` for plain text.
     name : str
-        Name of the schema, as servers want one.
+        Name of the schema, which servers require.
     temperature : float
-        0 or more. At 0 an answer depends on the request alone; above 0, also on a seed of the call.
+        0 or more. At 0, the call has no seed; above 0, its seed follows from seed, purpose, agent, step and turn.
     max_tokens : int
-        Longest answer.
+        Maximum length of the answer.
     agent, step, turn : int
-        Who asks, when, and which of its questions this is; -1 for no agent.
+        The agent that asks (-1 for none), the step, and the number of the question of this agent and step.
     """
 
     purpose: str
@@ -70,7 +71,7 @@ class Request:
 
     @classmethod
     def of(cls, purpose: str, prompt: str, schema: Mapping[str, Any] = FREE_TEXT, **how: Any) -> Request:
-        """Return a question in one message of the user; a schema has the name of the purpose. Takes any other field.
+        """Return a request with one message of the user; ``how`` sets other fields. A schema gets the purpose as name.
 
         >>> Request.of("act", "Like or ignore?", {"enum": ["like", "ignore"]}, agent=3).name
         'act'
@@ -80,7 +81,7 @@ class Request:
 
     @property
     def content(self) -> dict[str, Any]:
-        """Everything the server receives, in JSON-able values; nothing else may change an answer."""
+        """Everything that the server receives besides the seed, as values for JSON."""
         messages, schema = [message._asdict() for message in self.messages], dict(self.schema)
         limits = {"temperature": self.temperature, "max_tokens": self.max_tokens}
         return {"messages": messages, "schema": schema, "name": self.name, **limits}
@@ -98,10 +99,9 @@ class Request:
         return int.from_bytes(hashlib.sha256(text.encode()).digest()[:4], "big") >> 1
 
     def identity(self, model: str, servers: Sequence[str], seed: int) -> str:
-        """Return which call this is: SHA-256 over content, model, set of servers and draw, 64 hexadecimal digits.
+        """Return the identity of the call: SHA-256 over content, model, set of servers and draw, 64 hexadecimal digits.
 
-        Two servers never share an answer; the order in which they are named, and how many calls are under way, change
-        nothing.
+        The order of the servers and the number of concurrent calls have no effect.
         """
         whole = {"request": self.content, "model": model, "servers": sorted(servers), "draw": self.draw(seed)}
         return hashlib.sha256(_canonical(whole).encode()).hexdigest()
@@ -109,19 +109,20 @@ class Request:
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """What came of one request.
+    """The reply to one request.
 
     Attributes
     ----------
     outcome : Outcome
+        How the call ended; all values but ``OK`` mean that there is no answer.
     value : object
-        The checked JSON object, or the text where plain text was wanted; None unless ``outcome`` is ``OK``.
+        The checked JSON object, or the text if the request has no schema; None unless ``outcome`` is ``OK``.
     text : str
         The reply without the model's reasoning; limited in length, untrusted.
     error : str
-        What went wrong; "" if nothing did.
+        The error; "" for none.
     identity : str
-        Of the call (:meth:`Request.identity`).
+        The identity of the call (:meth:`Request.identity`).
     """
 
     outcome: Outcome
@@ -138,7 +139,7 @@ class Reply:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Call:
-    """One call as it is recorded when it ends, failures too. Token counts are -1 where the server gave none."""
+    """One call, recorded when it ends, also if it fails. Token counts are -1 if the server gave none."""
 
     identity: str
     purpose: str
@@ -157,17 +158,17 @@ class Call:
     tokens_out: int
     seconds: float
     tries: int
-    """Requests that were sent for it, the first one included; 0 where another request had paid for it."""
+    """Number of requests sent for the call, retries included; 0 if an equal earlier request sent them."""
 
 
 class CallStore(Protocol):
     """Storage of calls, in memory or in a database. Use from one thread at a time."""
 
     def get_all(self, identities: Sequence[str]) -> Mapping[str, Call]:
-        """Return the recorded ones of these calls, by identity."""
+        """Return those of these calls that are recorded, by identity."""
 
     def put_all(self, calls: Sequence[Call]) -> None:
-        """Record calls durably before returning. A recorded call is never replaced."""
+        """Record calls on disk before returning. A recorded call is never replaced."""
 
     def close(self) -> None:
         """Close the store."""
@@ -188,16 +189,16 @@ class Answer(NamedTuple):
 
 
 class ChatModel(Protocol):
-    """A member of the family ``model`` at work: real servers, or one of the fakes that come with Townsquare.
+    """A language model, from the family ``model``: real servers, or one of the fakes that come with Townsquare.
 
-    ``complete`` may be called thousands of times at once. It does not raise for what servers do: errors, timeouts,
-    refusals and nonsense come back as outcomes. ``value`` must fit the request's schema where the outcome is ``OK``;
-    the client checks it again.
+    ``complete`` may be called thousands of times at once. It does not raise errors of servers: errors, timeouts,
+    refusals and invalid replies are outcomes. If the outcome is ``OK``, ``value`` must fit the schema of the request;
+    the client checks this.
     """
 
     @property
     def name(self) -> str:
-        """The model as it is asked for, such as ``openai/gpt-4o-mini``."""
+        """The name of the model in requests, such as ``openai/gpt-4o-mini``."""
 
     @property
     def servers(self) -> tuple[str, ...]:
@@ -211,12 +212,12 @@ class ChatModel(Protocol):
 
 
 class Asker(Protocol):
-    """The client as seen by stages of a run."""
+    """The client that members use to ask a language model."""
 
     def ask(self, requests: Iterable[Request]) -> list[Reply]:
-        """Return one reply a request, in their order, regardless of the order in which they came back.
+        """Return one reply per request, in the order of the requests.
 
-        Requests of a generator may be combined in another thread, one after the other, while the caller waits.
+        If ``requests`` is a generator, it may run in another thread while the caller waits.
         """
 
 

@@ -40,29 +40,28 @@ def protocol(
     *,
     people: Sequence[Path | str] | Path | str = (),
 ) -> Document:
-    """Describe a study by the elements of ODD+D, followed by the PIMMUR checklist.
+    """Describe a study by the elements of the ODD+D protocol, followed by the PIMMUR checklist.
 
-    Values come from settings, schema and record, descriptions from docstrings. What cannot be derived is marked
-    ``Author: state ...``.
+    Values come from the record. What you must add is marked ``Author: state ...``.
 
     Parameters
     ----------
     recorded : Run, Experiment, DebateResults, Path or str
-        What was recorded, or its folder.
+        A run, a comparison or debates, or the folder of one.
     people : sequence of Path or str, or one of them
-        Folders of experiments with people for the checklist, as ``townsquare check people`` takes them.
+        Folders of experiments with people for the checklist, as :func:`townsquare.check_people` takes them.
 
     Returns
     -------
     Document
-        ``markdown()`` writes it; ``elements`` and ``for_author`` list its parts.
+        ``markdown()`` returns the text; ``elements`` lists its parts, ``for_author`` what you must add.
 
     Raises
     ------
     RecordError
-        The folder holds nothing that was recorded, or nothing that is finished.
+        The folder holds no record, or a comparison without a finished run.
     SettingError
-        It is a multiverse: describe one of its comparisons.
+        The folder holds a multiverse: describe one of its comparisons.
     """
     read = opened(Path(recorded)) if isinstance(recorded, Path | str) else recorded
     folders = [people] if isinstance(people, Path | str) else list(people)

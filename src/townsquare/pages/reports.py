@@ -26,10 +26,10 @@ def report(recorded: Run | Experiment | DebateResults | Path | str, *, out: Path
     Parameters
     ----------
     recorded : Run, Experiment, DebateResults, Path or str
-        What was recorded, or its folder.
+        A run, a comparison or debates, or the folder of one.
     out : Path or str, optional
         Folder for the page, figures (SVG, PDF, PNG), tables (CSV), methods.md and protocol.md. Default: only the page,
-        beside the record.
+        in the folder of the record.
 
     Returns
     -------
@@ -39,9 +39,9 @@ def report(recorded: Run | Experiment | DebateResults | Path | str, *, out: Path
     Raises
     ------
     RecordError
-        The folder holds nothing that was recorded, or cannot be written; or a run in memory has no folder.
+        The folder holds no record, or cannot be written; or ``out`` is missing for a run in memory.
     SettingError
-        Debates have no figures and tables for ``out``.
+        ``out`` is given for debates.
     """
     return write_files_of(recorded, None if out is None else Path(out))[0]
 

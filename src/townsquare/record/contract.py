@@ -18,25 +18,25 @@ _MAX_SHOWN = 5
 
 @dataclass(frozen=True, slots=True)
 class RunHeader:
-    """What identifies a run, written once and compared when it is opened again.
+    """The identity of a run, written once and compared when the run is opened again.
 
     Attributes
     ----------
     version : str
         Version of Townsquare.
     settings : mapping
-        The whole resolved configuration, JSON-able.
+        The complete resolved configuration, as values for JSON.
     settings_hash : str
-        :func:`townsquare.core.identity.settings_digest` of the settings, as it was when the run began.
+        :func:`townsquare.core.identity.settings_digest` of the settings at the start of the run.
     bulky : bool
-        Whether tables that ``schema`` marks ``bulky`` go to Parquet, as they should in large runs.
+        Whether tables that ``schema`` marks ``bulky`` are stored as Parquet, as in large runs.
     environment : mapping of str to str
-        Versions of packages, kind of machine and the like: recorded, never compared.
+        Versions of packages, machine and the like: recorded, never compared.
     record_version : int
-        Which columns its tables have: those that came with this version of the record, or earlier
-        (:data:`townsquare.core.schema.RECORD_VERSION`).
+        Version of the record (:data:`townsquare.core.schema.RECORD_VERSION`); tables have the columns of this version
+        and of earlier ones.
     digest_of : callable
-        Gives the hash that recorded settings have today, with defaults for settings that are newer than they are.
+        Computes the hash of recorded settings after adding the defaults of newer settings.
     """
 
     version: str
@@ -49,7 +49,7 @@ class RunHeader:
 
     @property
     def settings_unchanged(self) -> bool:
-        """Whether the settings are those that the hash next to them was computed of."""
+        """Whether the settings match their recorded hash."""
         return settings_digest(self.settings) == self.settings_hash
 
     def check(self, where: str) -> None:
@@ -65,7 +65,7 @@ class RunHeader:
 
 @dataclass(frozen=True, slots=True)
 class StepSummary:
-    """One row of ``schema.TABLES["steps"]``: the commit of a step.
+    """One row of the table ``steps``, which marks a step as committed.
 
     Attributes
     ----------
@@ -74,7 +74,7 @@ class StepSummary:
     hash : str
         Content hash of all steps up to this one; "" until the step is written.
     values : mapping of str to number
-        The other columns of the table by name, in their units. A column that came after version 1 may be left out.
+        The other columns of the table by name. Columns added after version 1 of the record may be left out.
     """
 
     step: int
@@ -83,42 +83,42 @@ class StepSummary:
 
 
 class Recorder(Protocol):
-    """Where a run is recorded. One test suite runs over all recorders.
+    """An object that records a run.
 
-    A simulation executes every run from step 0 and hands over every step, resumed or not: for steps that are already
-    committed, :meth:`save_step` compares and writes nothing.
+    A simulation executes every run from step 0, also if it is resumed, and passes every step to :meth:`save_step`,
+    which compares committed steps and writes new ones.
     """
 
     def open(self, header: RunHeader) -> int:
-        """Start a run, or go on with one, and return its last committed step; -1 for none.
+        """Start a run, or continue one; return its last committed step, -1 for none.
 
         Raises
         ------
         RunBusy
-            Another recorder is writing it.
+            Another recorder is writing the run.
         WrongVersion
-            It was recorded by another version, under other settings or in another layout.
+            The run was recorded by another version, under other settings or in another layout.
         RecordError
-            What is there cannot be read or written.
+            The record cannot be read or written.
         """
 
     def save_step(self, out: Batches, summary: StepSummary) -> None:
-        """Commit all rows of a step, or none; of a committed step, compare the hash.
+        """Commit all rows of a new step, or none; compare the hash of a committed step.
 
         Raises
         ------
         HashMismatch
-            The step was recorded with another hash; says what differs first.
+            The step was recorded with another hash; the error names the first difference.
         RecordError
-            It could not be written; the steps before it are safe.
+            The step could not be written; earlier steps are safe.
         ValueError
-            The step does not follow the last one: a fault of the calling code.
+            The step does not follow the last one.
         """
 
     def close(self, state: str, health: str = "") -> None:
-        """End the recording as ``"finished"`` or ``"stopped"``. Harmless where nothing is open.
+        """End the recording as ``"finished"`` or ``"stopped"``; do nothing if no recording is open.
 
-        ``health`` says in words why the run is unhealthy, "" if it is not.
+        ``health`` states why the run is unhealthy, "" if it is not.
         """
 
 

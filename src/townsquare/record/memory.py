@@ -19,9 +19,9 @@ from townsquare.record.replay import check_next, check_same_step
 
 
 class MemoryRecorder:
-    """Keep the arrays of every step in memory. Read them with ``Run.of(recorder)``, while it records or after.
+    """Keep the rows of every step in memory. ``Run.of(recorder)`` reads them, during and after the run.
 
-    It is a :class:`townsquare.record.contract.Recorder`, and its run is read like a recorded folder.
+    It is a :class:`townsquare.record.contract.Recorder`.
     """
 
     def __init__(self) -> None:
@@ -40,7 +40,7 @@ class MemoryRecorder:
         return len(self._summaries) - 1
 
     def save_step(self, out: Batches, summary: StepSummary) -> None:
-        """Keep the rows of a step; of a committed step, compare the hash."""
+        """Keep the rows of a new step; compare the hash of a step that is kept already."""
         if check_next(summary, out.step, len(self._summaries) - 1):
             check_same_step(self, out, summary, self._summaries[summary.step].hash)
             return
@@ -62,7 +62,7 @@ class MemoryRecorder:
 
     @property
     def header(self) -> RunHeader:
-        """The header with which it was opened; raises ``RecordError`` if it never was."""
+        """The header of the run; raises ``RecordError`` before :meth:`open`."""
         if self._header is None:
             raise RecordError(self.where, got="nothing recorded yet", do="run a simulation with this recorder first")
         return self._header
@@ -76,11 +76,11 @@ class MemoryRecorder:
         return self._health
 
     def run_hash(self) -> str:
-        """Return the run hash; only this process can have changed the rows."""
+        """Return the hash of the settings and of all steps."""
         return run_hash(self.header.settings_hash, self._summaries[-1].hash if self._summaries else HashChain().value)
 
     def summaries(self) -> pl.DataFrame:
-        """Return the rows of ``steps``."""
+        """Return the table ``steps``."""
         return to_frame(schema.TABLES["steps"].recorded, summary_rows(self._summaries))
 
     def frame(
@@ -90,7 +90,7 @@ class MemoryRecorder:
         steps: Steps | None = None,
         wanted: Wanted = EVERY_ROW,
     ) -> pl.DataFrame:
-        """Return the rows that these steps added, or all steps."""
+        """Return the rows of a table that these steps added; without ``steps``, all rows."""
         if wanted:
             tests = [pl.col(column).is_in(list(some)) for column, some in wanted.items()]
             return self.frame(table, table.recorded, steps).filter(*tests).select(list(frame_schema(columns)))
@@ -106,7 +106,7 @@ class MemoryRecorder:
         return self.frame(table, table.recorded, None if last is None else (0, last)).lazy()
 
     def stored(self, _table: schema.Table) -> str:
-        """Return where the rows of a table are."""
+        """Return where the rows of a table are: in memory."""
         return "memory"
 
     def counts(self, steps: Steps = ALL_STEPS) -> dict[str, int]:
@@ -114,7 +114,7 @@ class MemoryRecorder:
         return {name: self.frame(table, table.recorded[:1], steps).height for name, table in schema.TABLES.items()}
 
     def query(self, query: str) -> pl.DataFrame:
-        """Answer one SELECT."""
+        """Answer one SELECT query."""
         return query_frames(checked_query(query), self.lazy)
 
     def check(self) -> None:

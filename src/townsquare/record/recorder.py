@@ -33,11 +33,11 @@ class DatabaseRecorder(ABC):
         self._last = -1
 
     def save_step(self, out: Batches, summary: StepSummary) -> None:
-        """Commit the rows of a step, or compare those of a committed one."""
+        """Commit the rows of a new step; compare the rows of a step that is committed already."""
         self.save_steps([(out, summary)])
 
     def save_steps(self, steps: Sequence[tuple[Batches, StepSummary]]) -> None:
-        """Commit the rows of consecutive steps, all or none of those that are new; compare the committed ones."""
+        """Commit the new ones of consecutive steps in one transaction; compare those that are committed already."""
         if self._connection is None:
             raise ValueError(f"{self._where} is not open")
         new, last = [], self._last
@@ -60,7 +60,7 @@ class DatabaseRecorder(ABC):
             check_same_step(self._reader(), out, summary, recorded)
 
     def close(self, state: str, health: str = "") -> None:
-        """End as ``"finished"`` or ``"stopped"``; a recording without a step leaves nothing behind."""
+        """End as ``"finished"`` or ``"stopped"``; a recording stopped before its first step is removed."""
         if state not in STATES[1:]:
             raise ValueError(f"state {state!r} is none of {STATES[1:]}")
         try:

@@ -26,8 +26,8 @@ from townsquare.record.reader import RunReader, Steps, rows_of_step
 class Run:
     """The record of one run: its committed steps, with the same values for every kind of storage.
 
-    Create it with :meth:`open` or :meth:`of`. All parts except the header are read again at each access, so a ``Run``
-    of an active simulation grows with it.
+    Create it with :meth:`open` or :meth:`of`. All parts except the header are read again at each access, so the
+    ``Run`` of an active simulation shows its latest step.
     """
 
     def __init__(self, reader: RunReader, folder: Path | None = None) -> None:
@@ -96,7 +96,7 @@ class Run:
 
     @property
     def state(self) -> str:
-        """``"running"``, ``"finished"`` or ``"stopped"``; a run whose process is gone is stopped."""
+        """``"running"``, ``"finished"`` or ``"stopped"``; ``"stopped"`` also if the process of the run was killed."""
         return self._reader.state()
 
     @property
@@ -116,7 +116,7 @@ class Run:
 
     @property
     def content_hash(self) -> str:
-        """The hash of all committed steps, 64 hexadecimal digits; without steps, the initial value of the chain."""
+        """The hash of all committed steps, 64 hexadecimal digits; a constant value before the first step."""
         steps = self.steps
         return str(steps["hash"][-1]) if steps.height else HashChain().value
 
@@ -127,14 +127,14 @@ class Run:
 
     @property
     def counts(self) -> dict[str, int]:
-        """Number of committed rows of every table, in the order of the schema; the rows are not read."""
+        """Number of committed rows of every table, in the order of the schema."""
         counts = self._reader.counts()
         return {name: counts.get(name, 0) for name in schema.TABLES}
 
     def stored(self, name: str) -> str:
         """Return where the rows of a table are.
 
-        ``"memory"``, ``"SQLite"``, ``"packed"`` (in the database too), ``"Parquet"`` or ``"PostgreSQL"``.
+        ``"memory"``, ``"SQLite"``, ``"packed"`` (compressed in the SQLite database), ``"Parquet"`` or ``"PostgreSQL"``.
         """
         return self._reader.stored(known_table(name))
 
@@ -148,9 +148,9 @@ class Run:
             A table of :data:`townsquare.core.schema.TABLES`.
         steps : (int, int), optional
             First and last step, both included: rows of other steps are left out. Tables without a column ``step`` or
-            ``born`` are returned completely, because rows of any step may refer to them.
+            ``born`` are returned completely.
         columns : sequence of str, optional
-            Only these columns, in this order: from SQLite, half the columns take half the time.
+            Only these columns, in this order; default: all.
 
         Raises
         ------
@@ -166,9 +166,9 @@ class Run:
 
     @checked
     def lazy(self, name: str, last: int | None = None) -> pl.LazyFrame:
-        """Return the rows committed so far as a lazy frame that reads only the columns a query needs.
+        """Return the rows committed so far as a lazy frame that reads only the columns that are used.
 
-        With ``last``, only the rows added by steps up to and including ``last``, for any table.
+        With ``last``, return only the rows added by steps up to and including ``last``.
 
         Raises ``UnknownName`` if the table does not exist, and ``RecordError`` if its files are missing.
         """
@@ -177,7 +177,7 @@ class Run:
         return frame.select(as_nulls(table.recorded)) if any(c.since > 1 for c in table.recorded) else frame
 
     def added(self, step: int) -> ColumnsOf:
-        """Return a function of the name of a table: it returns the rows that this committed step added."""
+        """Return a function that takes the name of a table and returns the rows that this committed step added."""
         return rows_of_step(self._reader, step)
 
     @checked
@@ -202,31 +202,31 @@ class Run:
 
     @checked
     def sql(self, query: str) -> pl.DataFrame:
-        """Answer one SELECT over the tables: ``beliefs``, or ``ts_beliefs``.
+        """Answer one SELECT query over the tables of the run, such as ``beliefs`` (or ``ts_beliefs``).
 
-        Four names are also views of MOSAIC's appendix D, which come first: ``posts``, ``follows``, ``note_ratings`` and
-        ``agent_memories``. Their tables are ``ts_posts``, and so on.
+        The names ``posts``, ``follows``, ``note_ratings`` and ``agent_memories`` mean views of MOSAIC's appendix D. For
+        the tables, write ``ts_posts``, and so on.
 
-        Values are those of SQLite for every kind of storage: whole numbers are 64 bits wide (a key above 2**63 is
+        Values are those of SQLite for every kind of storage: whole numbers are 64 bits wide (a key of 2**63 or more is
         negative), booleans 0 and 1, NaN is NULL. If all tables are in one SQLite or PostgreSQL database, that database
-        executes the query. Otherwise Polars does, or SQLite if the query names a view of appendix D; the dialects
-        differ beyond plain SELECTs. A query can read the tables of the run, but no file.
+        executes the query. Otherwise Polars does, or SQLite if the query names a view of appendix D; the SQL dialects
+        differ beyond plain SELECTs.
 
         Raises
         ------
         UnknownName
-            The table does not exist; or SQLite does not execute the query, and ``docs/record.md`` does not list one of
-            its functions.
+            The table does not exist; or another program than SQLite executes the query, and ``docs/record.md`` does not
+            list one of its functions.
         SettingError
             The query is not a single SELECT, or has an error.
         """
         return self._reader.query(query)
 
     def rows_where(self, name: str, **wanted: int | Sequence[int]) -> pl.DataFrame:
-        """Return the rows of a table whose columns have these values (or one of several), in the order of the record.
+        """Return the rows of a table in which each named column has this value (or one of several).
 
-        A database answers from its indexes; a scan of Parquet parts skips what the filter rules out. Dtypes are those
-        of the schema. Raises ``UnknownName`` if the table or column does not exist.
+        ``run.rows_where("exposures", agent=7, step=[3, 4])``. Rows are in the order of the record. Raises
+        ``UnknownName`` if the table or column does not exist.
         """
         table = known_table(name)
         chosen_columns(table, list(wanted))

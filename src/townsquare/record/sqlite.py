@@ -41,14 +41,13 @@ _UNREADABLE = "choose another folder, or remove this file to start over"
 class FolderRecorder(DatabaseRecorder):
     """Record a run into ``folder``, which is created if it does not exist.
 
-    A step, or some consecutive steps, are one transaction whose last rows are those of ``ts_steps``: readers see all of
-    a step or nothing of it, also after this process was killed. Parquet parts are on disk before the transaction that
-    commits their step. A recording that stops before its first step leaves no files.
+    Readers see a step completely or not at all, even if this process is killed. A recording that stops before its
+    first step leaves no files.
 
     Parameters
     ----------
     folder : path
-        Folder of one run. It may hold other files of the caller.
+        Folder of one run. It may also hold your own files.
     """
 
     def __init__(self, folder: Path | str) -> None:
@@ -60,7 +59,10 @@ class FolderRecorder(DatabaseRecorder):
         self._elsewhere: dict[str, str] = {}
 
     def open(self, header: RunHeader) -> int:
-        """Start a run, or go on with one: takes the lock, compares the header, removes what was never committed."""
+        """Start a run or continue the same run; return the last committed step, -1 for none.
+
+        Only one process can record in a folder. What an interrupted step left is removed.
+        """
         if self._lock is not None:
             raise ValueError(f"{self.folder} is open already")
         if header.bulky:

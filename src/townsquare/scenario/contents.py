@@ -172,7 +172,7 @@ class Accounts:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Scenario:
-    """A scenario: propositions, posts to inject, and texts of agents.
+    """A scenario: propositions, posts to inject, texts that agents use, and settings.
 
     Attributes
     ----------
@@ -187,23 +187,23 @@ class Scenario:
     notes : NoteBank
         Texts of community notes.
     injection, settings : dict
-        The scenario's own settings, as its file has them under the keys ``injection`` and ``settings``; the latter also
+        The scenario's own settings, from the keys ``injection`` and ``settings`` of its file; ``settings`` also
         holds its events and treatments.
     has_plausibility : bool
-        Whether any post has a plausibility. If none has, readers cannot tell true from false posts, and F1 of
+        Whether any post has a plausibility. If not, readers cannot tell true from false posts, and F1 of
         community notes is uninformative.
     notices : tuple of str
         What an importer assumed or left out, for the user to read.
     origin : str
-        Where it came from.
+        Its file or bundled name.
     accounts : Accounts, optional
-        The persons at the start, if they are not sampled.
+        The first people of a run, if the scenario defines them.
     folder : Path, optional
         The folder in which relative paths of its settings (personas, follow graph) are looked up first.
     files : tuple of Path
         The files from which it was read, starting with the one that names the others; none for a generated scenario.
     primary_outcome : str
-        The outcome that comparisons of this scenario put first; "" for the default.
+        The primary outcome of comparisons; "" for the default.
     digest : str
         SHA-256 (hexadecimal) of all but ``primary_outcome``, ``notices``, ``origin``, ``folder`` and ``files``; part of
         a run's identity.

@@ -55,15 +55,14 @@ def load_scenario(name_or_path: str | Path) -> Scenario:
     ----------
     name_or_path : str or Path
         A bundled name; ``synthetic`` or ``synthetic:500`` (see :func:`synthetic_scenario`); a folder with
-        ``scenario.yaml``; a YAML file; a CSV or JSONL of posts. A bundled name has precedence over a folder of that
-        name: write ``./name`` for the folder. The former names ``health-rumour`` and ``made:500`` give
-        ``health-rumor@1`` and ``synthetic:500`` with the texts and the digest of earlier versions.
+        ``scenario.yaml``; a YAML file; a CSV or JSONL file of posts. A bundled name has precedence over a folder of
+        that name: write ``./name`` for the folder. The former names ``health-rumour`` and ``made:500`` give
+        ``health-rumor@1`` and ``synthetic:500`` with the texts of earlier versions.
 
     Raises
     ------
     DataError
-        There is no such scenario (the error suggests the nearest name), or its files have an error, with file, row,
-        column.
+        There is no such scenario, or its files have an error, with file, row and column.
 
     >>> load_scenario("health-rumor").proposition_names
     ('vaccine_safe', 'campaign_worthwhile')

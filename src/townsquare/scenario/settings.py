@@ -115,16 +115,17 @@ def resolve_for(
     scenario : str or Path, optional
         A bundled scenario or preset, a scenario file or folder.
     file : Path or str, optional
-        A configuration file (YAML or JSON); what follows overrides it.
+        A configuration file (YAML or JSON); all other arguments override it.
     sets : mapping or list of str
-        Settings by dotted name, such as ``{"feed.followed": 10}``, or texts such as ``"feed.followed=10"``.
+        Settings by dotted name, such as ``{"feed.followed": 10}``, or texts such as ``"feed.followed=10"``; they
+        override ``agents``, ``steps`` and ``seed``.
     agents, steps, seed : int, optional
         Number of people at the start (at least 1), number of steps (at least 1), random seed (at least 0).
 
     Raises
     ------
     DataError, SettingError, UnknownName
-        With the dotted path of the setting and, for a file, its line.
+        A setting, a name or a file is wrong; the error names the setting and its line in ``file``.
     """
     name = None if scenario is None else str(scenario)
     config = None if file is None else Path(file)

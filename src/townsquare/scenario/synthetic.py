@@ -24,19 +24,19 @@ def synthetic_scenario(
     Parameters
     ----------
     posts, propositions, arguments : int
-        Numbers in the whole scenario; at least one post. Arguments are spread evenly over the propositions. With
-        probability 0.2, a post takes no stance; otherwise it takes a stance on one proposition (post i on proposition i
+        Numbers in the whole scenario; at least one post. Arguments are spread evenly over the propositions. A post
+        takes no stance with probability 0.2, and otherwise a stance on one proposition (post i on proposition i
         modulo their number).
     false_share : float
-        In [0, 1]: false posts are spread evenly. They are less plausible (0.2 to 0.65 against 0.4 to 0.85) and come
-        from the less credible half of the sources. These figures are assumptions, not measurements.
+        Share of the posts that are false, in [0, 1], spread evenly over the scenario. False posts are less plausible
+        (0.2 to 0.65 against 0.4 to 0.85) and come from the less credible half of the sources (assumed).
     seed : int
-        Of the draws; part of the name, so that two synthetic scenarios differ in digest.
+        Seed of the random draws; part of the name of the scenario.
 
     Raises
     ------
     DataError
-        No posts, arguments without a proposition, a share outside [0, 1].
+        There are no posts, there are arguments without a proposition, or the share is outside [0, 1].
     """
     if posts < 1 or propositions < 0 or arguments < 0 or (arguments and not propositions):
         got = f"{posts} posts, {propositions} propositions, {arguments} arguments"

@@ -72,24 +72,26 @@ def marked(model: BaseModel) -> Iterator[tuple[str, Any, Mapping[str, Any]]]:
 
 
 class MemberParams(BaseModel):
-    """Base of every member's ``Params``: frozen, unknown keys refused, numbers finite."""
+    """Base of every member's ``Params``. Values cannot be changed, unknown keys are refused, and numbers are finite."""
 
     # A run uses few of the members whose settings are imported: the checks of the others are never made.
     model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False, populate_by_name=True, defer_build=True)
 
     def check_change(self, before: MemberParams) -> None:
-        """Refuse to take the place of others during a run; a member that draws something for life overrides this.
+        """Refuse a change of settings from ``before`` by an event during a run; by default, allow every change.
+
+        Override this if the member makes lasting draws from a setting.
 
         Raises
         ------
         SettingError
-            Naming the setting that an event may not change so.
+            An event may not change this setting.
         """
 
 
 @dataclass(frozen=True, slots=True)
 class FamilyMember:
-    """What members of most families have: a name, as in the registry, and the type of their settings.
+    """Base of the members of most families: a name, as in the registry, and the type of the member's settings.
 
     A member without settings has ``MemberParams`` itself.
     """

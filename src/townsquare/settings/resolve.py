@@ -49,7 +49,7 @@ def current_version() -> str:
 
 @dataclass(frozen=True)
 class Settings:
-    """All settings of a run. Equal if their digests are.
+    """All settings of a run. Two are equal if their digests are equal.
 
     Attributes
     ----------
@@ -60,9 +60,10 @@ class Settings:
     params : mapping of family to MemberParams
         Their parameters, checked.
     others : mapping of section to mapping
-        Given parameters of members that were not chosen: checked, kept, unused.
+        Parameters that were given for members that are not chosen: checked and kept, but not used.
     changes : tuple of (int, Settings)
-        Settings after each event that changes some, with the step from which they apply, ascending: see :meth:`at`.
+        For each event that changes settings: the step from which it applies, and all settings from then on; see
+        :meth:`at`.
     scenario_digest : str
         ``digest`` of the :class:`townsquare.Scenario`, a hash of its contents; empty if none was loaded.
     file_contents : mapping of str to str
@@ -84,7 +85,7 @@ class Settings:
         object.__setattr__(self, "digest", settings_digest(self.plain()))
 
     def plain(self) -> dict[str, Any]:
-        """Return the complete configuration in JSON-able values with sorted keys; :func:`resolve` reads it back."""
+        """Return the complete configuration as values for JSON, with sorted keys; :func:`resolve` reads it."""
         out = self.config.plain()
         for family, (section, _) in SECTIONS.items():
             out[section].update(self.params[family].model_dump(mode="json", by_alias=True))
@@ -100,7 +101,7 @@ class Settings:
         return dict(_sorted(out))
 
     def at(self, step: int) -> Settings:
-        """Return the settings in force in a step, after all events up to it."""
+        """Return the settings that apply in a step, after all events up to this step."""
         return next((later for first, later in reversed(self.changes) if step >= first), self)
 
     def member(self, family: str) -> str:

@@ -98,8 +98,8 @@ class _MadeDefaults(GenerateJsonSchema):
 def json_schema() -> dict[str, Any]:
     """Return the JSON Schema (draft 2020-12) of a configuration file: core settings and those of every member.
 
-    A setting of a member carries ``members``, the names that use it; where two members declare the same key
-    differently, the schema is an ``anyOf``.
+    ``members`` of a setting lists the members that have this setting; if their declarations differ, the schema is an
+    ``anyOf``.
     """
     schema = Config.model_json_schema(schema_generator=_MadeDefaults)
     definitions = schema["$defs"]

@@ -11,17 +11,17 @@ from townsquare.core import schema
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """What :meth:`townsquare.simulation.world.World.append` applies and hands on to the record.
+    """The result of a stage, which :meth:`townsquare.simulation.world.World.append` applies and records.
 
     Attributes
     ----------
     rows : mapping of table name to columns
-        As :func:`townsquare.core.schema.rows` gives them. Everything the world keeps current (counts, statuses, the
-        graph, what was seen) follows from these rows.
+        As from :func:`townsquare.core.schema.rows`. All current values of the world (counts, statuses, the follow
+        graph, seen posts) follow from these rows.
     newborn : BeliefState, optional
         Beliefs of the agents in ``rows["agents"]``, in that order.
     belief : sequence of BeliefState
-        The new state of every block of agents, in order; empty if beliefs did not move.
+        The new state of every block of agents, in order; empty if beliefs did not change.
     """
 
     rows: Mapping[str, schema.Columns] = field(default_factory=dict)

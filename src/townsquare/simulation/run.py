@@ -56,25 +56,24 @@ def simulate(
     on_call: OnCall | None = None,
     with_copy: bool = True,
 ) -> Run:
-    """Execute a run from step 0, record it, and return it.
+    """Execute a run, record it, and return it.
 
-    ``recorder`` is a folder or any recorder; by default the run stays in memory. ``client`` calls language models; by
-    default, the settings name the model, and calls are stored with the run, so that none is made twice. ``on_call``
-    gets each call as it ends, from another thread. ``with_copy``: the folder of a new run gets a copy of its scenario,
-    unless that is large or comes with Townsquare.
+    ``recorder`` is a folder or any recorder; by default the run stays in memory. If the recorder holds steps of the
+    same run, they are executed again and compared, and the missing steps are added. ``client`` calls language models;
+    by default, the settings name the model, and calls are stored with the run, so that no call is made twice.
+    ``on_call`` gets each call as it ends, from another thread. ``with_copy``: the folder of a new run gets a copy of
+    its scenario, unless the scenario is large or comes with Townsquare.
 
-    Resuming re-executes the committed steps, compares their hashes, and adds the rest. ``on_step`` is called after each
-    committed step; if it raises an error, the run ends with its steps safe. A run of 1,000 agents or more without a
-    language model writes the steps that half a second computes, at most 12, together. A run of 100,000 agents or more,
-    or of 1,000 with concurrent calls of a model, computes the next step while one is written. If an error ends such a
-    run, ``on_step`` may not be called for the last committed steps.
+    ``on_step`` is called after each committed step; if it raises an error, the run ends and committed steps are safe.
+    With 1,000 agents or more, several steps may be committed together, or while the next step is computed: calls of
+    ``on_step`` then come later and, if an error ends the run, may be missing for the last committed steps.
 
     Raises
     ------
     RunBusy, WrongVersion, HashMismatch, RecordError
         See :class:`townsquare.record.contract.Recorder`.
     BudgetReached
-        A limit of the section ``budget`` is reached; committed steps are safe, and a higher limit continues the run.
+        A limit of the section ``budget`` is reached; committed steps are safe. Resume the run with a higher limit.
     """
     if recorder is None or isinstance(recorder, Path | str):
         recorder = MemoryRecorder() if recorder is None else recorder_of(Path(recorder))

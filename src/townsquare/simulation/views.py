@@ -112,16 +112,16 @@ class PromptContext:
 
 
 class Views:
-    """One batch of agents in one step.
+    """The view of a policy: a batch of agents in one step, with their beliefs and feeds.
 
     Attributes
     ----------
     step : int
-        The step that is being taken.
+        The current step.
     agents : (k,) int32
-        Ascending rows of agents.
+        Rows of agents, ascending.
     indptr : (k + 1,) int64
-        Rows of each agent in ``rows``.
+        The feed of agent k is ``indptr[k] : indptr[k + 1]`` of ``rows``.
     rows : columns of the table exposures
         Rows shown to the agents, in feed order.
     stance, confidence : (k, P) float64
@@ -133,12 +133,13 @@ class Views:
     allowed : frozenset of ActionKind
         Kinds that this run allows.
     bank : Bank
+        Texts of the scenario for posts, comments and notes.
     settings : config.Actions
-        Limits on what may be written.
+        Limits on texts and actions.
     context : PromptContext
         Propositions, and settings of memory and model.
     judge : callable, optional
-        ``judge(rows)`` gives :attr:`believed`; of a policy that reads it, under a belief rule that holds it.
+        ``judge(rows)`` computes :attr:`believed`; None if the policy does not read it or the belief rule lacks it.
     """
 
     def __init__(
@@ -180,16 +181,16 @@ class Views:
         return self._world.stances_of(posts)
 
     def note_texts(self, draws: StageDraws, purpose: str, position: Array, row: Array) -> npt.NDArray[np.int32]:
-        """Draw a text of the bank for notes on rows, by the agents at these places, see :meth:`Bank.note_texts`."""
+        """Draw texts of the bank for notes on rows, written by the agents at ``position``; see ``Bank.note_texts``."""
         root = column_at(self.rows, "root", row)
         return self.bank.note_texts(self._world, draws, purpose, self.agents[position], root)
 
     @cached_property
     def believed(self) -> Float | None:
-        """Belief of the reader in the claim of each row, with the label shown: (rows,) log odds.
+        """Belief of the reader in the claim of each row at this exposure, label included: (rows,) log odds.
 
-        NaN where a row makes no claim. None if the policy does not read it, or the belief rule keeps no belief in
-        claims. The belief rule computes it at this exposure.
+        NaN for a row without a claim. None if ``reads`` of the policy lacks ``believed``, or the belief rule has no
+        beliefs in claims.
         """
         return None if self._judge is None else self._judge(self.rows)
 
@@ -257,7 +258,7 @@ class Views:
         return self._world.follows.get(agent, other, NONE) != NONE
 
     def followed_authors(self) -> npt.NDArray[np.bool_]:
-        """Return for each row of ``rows`` whether the agent that is shown it follows its author, (rows,)."""
+        """Return for each row of ``rows`` whether its reader follows its author, (rows,)."""
         reader = np.repeat(self.agents, np.diff(self.indptr))
         return self._world.has(self._world.follows, reader, np.asarray(self.rows["author"]))
 
@@ -312,20 +313,21 @@ class ProposedActions:
     target : int32
         What is acted on: the post shown (its root counts), the note offered, or the author; -1 for none.
     text : int32
-        Row of texts; rows from ``len(world.texts)`` on are ``new_texts``; -1 for nothing.
+        Row of texts; rows from ``Views.n_texts`` on are ``new_texts``; -1 for no text.
     helpful : int8
         Rating of a note: :class:`townsquare.core.enums.Rating`, or -1 for none.
     reasoning : int32
         Row of texts like ``text``.
     declared : (action, proposition, stance, strength)
-        The stance of what was written, as its writer declares it: four arrays of the same length; ``action`` int64
+        The stances that writers declare for their texts: four arrays of the same length; ``action`` int64
         ascends and indexes the arrays above.
     new_texts : tuple of str
+        Texts that are not in the table texts yet.
     examined : bool, optional
-        For each row of ``Views.rows``, (rows,), whether its agent looked at it; None where agents look at everything.
+        For each row of ``Views.rows``, (rows,), whether its reader examined it; None if all rows were examined.
         A row that was not examined is no exposure, and actions on it are refused.
     prompt_stats : mapping of str to array
-        For agents that read their feed in a prompt, agents ascending: columns of the table prompts, without the step;
+        Columns of the table prompts, without the step, for agents whose feed was in a prompt (ascending);
         empty if there are no such agents.
     """
 

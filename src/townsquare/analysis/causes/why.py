@@ -137,10 +137,11 @@ class Contributor:
 
 @dataclass(frozen=True, slots=True)
 class Why:
-    """The changes of one agent's beliefs by step and proposition, with their causes, largest first.
+    """The changes of one agent's beliefs (``moves``), by step and proposition; causes of a change, largest first.
 
-    ``who`` is the name of the agent, untrusted, or ``agent 17``. ``unit`` is the unit of the contributions: ``stance``
-    or ``log odds``. ``statements`` maps the name of each proposition to its wording.
+    ``who`` is the name of the agent, or ``agent 17``. ``unit``: the unit in which the rule counts, ``stance`` or ``log
+    odds``; it applies to ``Cause.recorded``, while ``Cause.amount`` is always in stance. ``contributors`` has the sums
+    by author. ``statements`` maps the name of each proposition to its wording.
     """
 
     agent: int
@@ -183,12 +184,12 @@ class Why:
         )
 
     def largest(self, n: int) -> tuple[Move, ...]:
-        """Return the ``n`` moves that were largest, largest first."""
+        """Return the ``n`` largest moves, largest first."""
         return tuple(sorted(self.moves, key=lambda move: (-abs(move.change), move.step, move.proposition))[:n])
 
     @property
     def agrees(self) -> bool:
-        """Whether the contributions to every change sum to it (to 1e-9)."""
+        """Whether the contributions to each change sum to the change (to 1e-9)."""
         return all(move.agrees is not False for move in self.moves)
 
 

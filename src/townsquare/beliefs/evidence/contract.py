@@ -18,7 +18,7 @@ from townsquare.settings.base import FamilyMember
 
 
 class Topics(NamedTuple):
-    """Propositions that claims can be about, with their banks.
+    """Propositions that claims can be about, and the arguments of the scenario on them.
 
     Attributes
     ----------
@@ -27,9 +27,9 @@ class Topics(NamedTuple):
     bank_text : tuple of str
         The scenario's arguments.
     bank_proposition : (k,) int16
-        The proposition of each.
+        The proposition of each argument.
     bank_stance, bank_strength : (k,) float64
-        [-1, 1] and [0, 1].
+        Stance in [-1, 1] and strength in [0, 1] of each argument.
     """
 
     statements: tuple[str, ...]
@@ -40,22 +40,22 @@ class Topics(NamedTuple):
 
 
 class Found(NamedTuple):
-    """Claims that were found in messages, in order of the messages; c of them.
+    """The c claims that were found in messages, in order of the messages.
 
     Attributes
     ----------
     message : (c,) int64
-        Which message each was found in; non-descending.
+        The message of each claim, by position; ascending, with repetitions.
     proposition : (c,) int16
         Row of propositions.
     polarity : (c,) int8
         +1 for the proposition, -1 against it: stance, never tone.
     strength : (c,) float64
-        [0, 1]; NaN where the extractor does not say, and the strength judge is asked.
+        [0, 1]; NaN if the strength judge is to estimate it.
     text : tuple of str
-        The canonical claims.
+        The claims in canonical wording.
     snippet, tag : tuple of str
-        The passage each was taken from, and its category; "" for none.
+        The passage from which each claim was taken, and its category; "" for none.
     """
 
     message: Int64
@@ -86,9 +86,8 @@ class Extractor(AskingMember):
     Attributes
     ----------
     extract : callable
-        ``extract(messages, topics, params) -> Found``: zero, one or several claims a message. It is asked about the
-        messages of posts that neither the data nor their writers gave a stance. What it finds in a message depends on
-        that message alone.
+        ``extract(messages, topics, params) -> Found``: zero, one or several claims per message. It receives posts for
+        which neither the data nor the writers give a stance. The claims of a message depend on this message alone.
     """
 
     extract: Callable[[Sequence[str], Topics, Any], Found]
@@ -105,10 +104,10 @@ class Embedder(FamilyMember):
     params : type of MemberParams
         Its settings, in its own file.
     embed : callable
-        ``embed(texts, params)``: (n, d) float64 for n texts, each row a function of its text alone. Rows need no unit
-        length; a row of zeros is near nothing.
+        ``embed(texts, params)``: (n, d) float64 for n texts, each row a function of its text alone. Rows may have any
+        length; a row of zeros is similar to no other.
     theta, theta_self : float
-        Thresholds in (0, 1] calibrated for it, used where the settings give none.
+        Similarity thresholds in (0, 1] calibrated for this embedder, used if the settings give none.
     """
 
     embed: Callable[[Sequence[str], Any], Float]
@@ -140,8 +139,8 @@ class StrengthJudge(FamilyMember):
     params : type of MemberParams
         Its settings, in its own file.
     estimate : callable
-        ``estimate(claims, statements, params)``: (n,) float64 in [0, 1], how strong each claim is as an argument on
-        the proposition whose statement stands next to it.
+        ``estimate(claims, statements, params)``: (n,) float64 in [0, 1], the strength of claim i as an argument on
+        the proposition of statement i.
     """
 
     estimate: Callable[[Sequence[str], Sequence[str], Any], Float]

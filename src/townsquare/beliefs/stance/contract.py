@@ -27,11 +27,11 @@ class StanceScorer(FamilyMember):
     params : type of MemberParams
         Its settings, in its own file.
     score : callable
-        ``score(texts, propositions)``: for n texts and P statements an (n, P) float64 array in [-1, 1], +1 for the
-        statement; NaN for a text without a stance, which has no effect on beliefs. Each number depends on its text and
-        its statement alone.
+        ``score(texts, propositions)``: for n texts and P statements an (n, P) float64 array in [-1, 1], +1 for full
+        support of the statement; NaN for a text without a stance, which has no effect on beliefs. Each number depends
+        on its text and its statement alone.
     measures : {"stance", "tone"}
-        What the number really is. Tone is how positive the words are, whatever they are about; reports say so.
+        What the numbers measure: the side that a text takes, or how positive its words are. Reports say so.
     """
 
     score: Score

@@ -47,21 +47,21 @@ _NO_CLAIMS = pl.DataFrame(dict(schema.empty("veracities"))).select("step", "agen
 
 @dataclass(frozen=True, slots=True)
 class CounterfactualBeliefs:
-    """Beliefs with and without something; an effect is the value with what was removed minus the value without it.
+    """Beliefs with and without the removed items; an effect is the recorded value minus the value without them.
 
     Attributes
     ----------
     removal : Removal
-        What was left out.
+        The removed items.
     rows : int
-        Exposures that were taken away, speak to nothing any more, or lost a label.
+        Number of exposures that were removed, lost all stances and claims, or lost a label.
     beliefs : DataFrame
         One row per step, person and proposition: ``step``, ``agent``, ``proposition``, ``recorded`` and ``without``
         (stances, -1 to 1).
     claims : DataFrame
-        One row per person and claim that it met, at the last showing: ``agent``, ``claim`` (row of texts), ``truth``,
-        ``recorded`` and ``without`` (log odds of being true, ``without`` null where it would not have met the claim);
-        empty under a rule that does not hold how far claims are believed.
+        One row per person and claim that the person saw, at the last exposure: ``agent``, ``claim`` (row of texts),
+        ``truth``, ``recorded`` and ``without`` (log odds that the person gives to the claim; ``without`` is null if the
+        person would not have seen it); empty under a rule without beliefs in claims.
     """
 
     removal: Removal
@@ -71,11 +71,11 @@ class CounterfactualBeliefs:
 
     @property
     def effect(self) -> pl.DataFrame:
-        """What it did by the end: one row per proposition.
+        """The effect on stances at the last step: one row per proposition.
 
-        ``proposition``; ``agents``; ``mean_recorded``, ``mean_without``, ``effect`` (mean, stance),
-        ``absolute_effect`` (mean of its size), ``affected`` (persons who would stand elsewhere), ``largest`` (size of
-        the largest effect), ``changed_side`` (persons who would stand on the other side of 0).
+        ``proposition``; ``agents``; ``mean_recorded``, ``mean_without``, ``effect`` (mean over persons, in stance),
+        ``absolute_effect`` (mean of its size), ``affected`` (persons with an effect other than 0), ``largest`` (size of
+        the largest effect), ``changed_side`` (persons whose stance would have the other sign).
         """
         last = self.beliefs.filter(pl.col("step") == pl.col("step").max())
         apart = pl.col("recorded") - pl.col("without")
@@ -96,11 +96,11 @@ class CounterfactualBeliefs:
 
     @property
     def claim_effect(self) -> pl.DataFrame:
-        """What it did to belief in the claims that people would have met as well, at the last showing.
+        """The effect on belief, at the last exposure, in claims that people would also have seen without the items.
 
-        One row per truth: ``truth``; ``met`` (pairs of a person and a claim); ``believe_recorded``,
-        ``believe_without`` (mean probability of being true that people give), ``effect``;
-        ``stopped`` and ``began`` (pairs who, because of it, no longer call the claim true, or do).
+        One row per veracity of claims: ``truth``; ``met`` (pairs of a person and a claim); ``believe_recorded``,
+        ``believe_without`` (mean probability that people give to the claim), ``effect``;
+        ``stopped`` and ``began`` (pairs that believe the claim only without the items, and only with them).
         """
         true, otherwise = pl.col("recorded") > 0, pl.col("without") > 0
         recorded, without = (1 / (1 + (-pl.col(name)).exp()) for name in ("recorded", "without"))

@@ -38,9 +38,10 @@ def check_people(
     folders : sequence of Path or str, or one of them
         Folders of data in one of the forms of docs/beliefs-and-people.md, recognized by their columns.
     fit : bool
-        Fit one parameter per data set to its other studies, groups or people, instead of the default value.
+        Predict each study, group or person with one parameter fitted to the others of its data set, instead of with
+        the default value.
     on_progress : callable, optional
-        Called with the number of folders that are done.
+        Called with the number of folders that are read.
 
     Returns
     -------
@@ -50,7 +51,7 @@ def check_people(
     Raises
     ------
     DataError
-        A folder holds no table of a known form, or a table that cannot be read; names file, row and column.
+        A folder holds no table of a known form, or a table that cannot be read, with file, row and column.
     """
     paths = [Path(folder) for folder in ([folders] if isinstance(folders, Path | str) else folders)]
     if not paths:

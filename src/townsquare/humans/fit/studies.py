@@ -31,14 +31,14 @@ def fit(
     mapping: Path | str = "",
     skip_bad: bool = False,
 ) -> Study:
-    """Fit the two parameters of a belief rule to human data, and evaluate it on held-out folds.
+    """Fit two parameters of a belief rule to human data, and evaluate the rule on held-out folds.
 
     Parameters
     ----------
     data : Path or str
         A folder or file of human data; see docs/humans.md.
     rule : str
-        A belief rule that declares a grid of values for two settings, such as ``log_odds``.
+        A belief rule that declares which two settings are fitted, and a grid of their values, such as ``log_odds``.
     options : mapping, optional
         Fields of :class:`townsquare.humans.fit.options.FitOptions`, such as ``{"n_folds": 5, "by": "step"}``.
     form : str
@@ -51,7 +51,7 @@ def fit(
     Returns
     -------
     Study
-        Errors of the rule and of its baselines, fitted parameters with intervals, groups and people.
+        Prediction errors of the rule and of its baselines, fitted parameters with intervals, groups and people.
 
     Raises
     ------

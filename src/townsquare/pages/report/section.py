@@ -21,11 +21,11 @@ FAMILY = "section"
 
 @dataclass(frozen=True, slots=True)
 class Section:
-    """One part of a page.
+    """One section of a report.
 
-    ``key`` is its unique name in the address of the page: letters, digits and ``-``. ``says`` are the sentences above
-    the figures, ``notes`` how to read them, ``tables`` the folded tables with the data, ``open_tables`` tables that are
-    not folded.
+    ``key`` is its unique anchor in the page: letters, digits and ``-``. ``says`` are the sentences above the figures,
+    ``notes`` explain how to read the figures, ``tables`` are folded tables with the data of the figures, and
+    ``open_tables`` are tables that are not folded.
     """
 
     key: str

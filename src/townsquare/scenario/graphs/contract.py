@@ -29,7 +29,7 @@ class Edges(NamedTuple):
 
 
 class Build(Protocol):
-    """How a member of the family makes a graph."""
+    """The function of a member that makes a graph."""
 
     def __call__(
         self,
@@ -43,9 +43,9 @@ class Build(Protocol):
     ) -> Edges:
         """Return follows among agents 0 to ``n`` - 1.
 
-        ``folder`` is where relative paths are looked for first; ``names`` are the agents' names from outside, if they
-        have any; ``people`` are the agents, for graphs that depend on traits or stances. Raises ``SettingError`` or
-        ``DataError``.
+        Relative paths are looked up in ``folder`` first. ``names`` are the names of the agents in the file of follows,
+        if they have names; ``people`` are the agents, for graphs that depend on traits or stances. Raises
+        ``SettingError`` or ``DataError``.
         """
 
 
@@ -56,13 +56,14 @@ class GraphKind(FamilyMember):
     Attributes
     ----------
     name : str
-        As settings use it.
+        The value of ``graph.kind``.
     params : type of MemberParams
-        Its settings; the two callables get one of this type.
+        Its settings.
     build : Build
-        What makes it.
-    follows_at_birth : callable (params, n) -> int
-        How many accounts a newcomer follows, of a graph of ``n`` agents: as many as it gave everybody at the start.
+        The function that makes the graph.
+    follows_at_birth : callable
+        ``follows_at_birth(params, n)``: the number of accounts that an agent follows when it joins a run that started
+        with ``n`` agents.
     """
 
     build: Build

@@ -33,19 +33,19 @@ TABLES = ("accounts", "follows", "posts")
 
 @dataclass(frozen=True, slots=True)
 class Imported:
-    """Rows of a scenario. The location of each record names its origin.
+    """Rows of a scenario; ``location`` of each record names its file and row.
 
     Attributes
     ----------
     posts : list of Record
-        Columns of posts as in docs/scenarios.md: ``text``; any of ``account``, ``source``, ``time``, ``veracity``,
-        ``topic``, ``stance:<proposition>`` and the others. At least one.
+        At least one post. Columns as in docs/scenarios.md: ``text``; optionally ``account``, ``source``, ``time``,
+        ``veracity``, ``topic``, ``stance:<proposition>`` and others.
     accounts, follows : list of Record
-        Likewise; none if the export has none.
+        Rows of these tables, with columns as in docs/scenarios.md; empty if the files have none.
     head : mapping
         Other keys of ``scenario.yaml``: ``propositions``, ``step_length``, ``settings`` and the like.
     notices : sequence of str
-        What the files hold and the scenario does not, in sentences: nothing is dropped in silence.
+        Sentences that state what the files hold and the scenario does not.
     """
 
     posts: list[Record]
@@ -64,9 +64,9 @@ class Importer(FamilyMember):
     name : str
         As registered.
     params : type of MemberParams
-        What its mapping file may say; without fields if it needs none.
+        The fields of its mapping file.
     read : callable
-        ``read(files, params)``: the rows of the files, in the order in which they were given. Raises ``DataError``.
+        ``read(files, params) -> Imported``. Raises ``DataError``.
     """
 
     read: Callable[[Sequence[Path], Any], Imported]

@@ -27,7 +27,7 @@ class Follows(NamedTuple):
 
 
 class RankingView:
-    """The world as it comes before the feeds of a step are built. Every array is read-only.
+    """The state of the simulation before the feeds of a step are built. Every array is read-only.
 
     Attributes
     ----------
@@ -55,14 +55,14 @@ class RankingView:
         return read_only(self._world.confidence())
 
     def stances_of(self, posts: npt.ArrayLike) -> tuple[Int64, Int64]:
-        """Return the rows of ``post_stances`` of some posts, in their order, and the position of each row's post."""
+        """Return the rows of ``post_stances`` of some posts, and for each row the position of its post in ``posts``."""
         return self._world.stances_of(np.asarray(posts))
 
     def reacted(self, *kinds: ActionKind) -> tuple[Int32, Int32]:
-        """Return who did any of these to which root: agents and roots, (n,) each, by agent, each pair once.
+        """Return which agents did any of these actions to which roots: agents and roots, (n,) each, each pair once.
 
-        ``kinds`` are of like, dislike, share, flag, add_note, like_comment. Comments are in ``posts``: their author
-        wrote under ``posts["parent"]``.
+        ``kinds`` may be like, dislike, share, flag, add_note and like_comment. For comments, see ``posts``: the author
+        of a comment wrote under ``posts["parent"]``.
         """
         agent, root, done = self._reactions
         bits = sum(REACTIONS[kind] for kind in kinds)
@@ -76,13 +76,13 @@ class RankingView:
         return Follows(read_only(indptr), read_only(followed), read_only(since))
 
     def is_following(self, readers: npt.ArrayLike, authors: npt.ArrayLike) -> Bool:
-        """Return whether each reader follows the author next to it, (m,); in any order."""
+        """Return for each pair of a reader and an author whether the reader follows the author, (m,)."""
         return _find(self._follow_keys, self._pairs(readers, authors))[1]
 
     def ties(self, readers: npt.ArrayLike, authors: npt.ArrayLike) -> Int64:
-        """Return how many roots of its author, comments included, each reader has liked or shared so far, (m,).
+        """Return for each pair how many roots and comments of the author the reader has liked or shared so far, (m,).
 
-        Quickest where rows of a reader stand together, as in candidates.
+        The call is fastest if the rows of a reader are adjacent, as in candidates.
         """
         reader, author = np.broadcast_arrays(np.asarray(readers, np.int64), np.asarray(authors, np.int64))
         out = np.zeros(reader.shape, np.int64)
@@ -95,10 +95,10 @@ class RankingView:
 
     @cached_property
     def reactions_by_side(self) -> Int32:
-        """Likes, and shares twice, of every post by the side of those who did them, (n_posts, 2): against, then for.
+        """Likes plus twice the shares of every post, (n_posts, 2): by agents against its proposition, by those for it.
 
-        The side is the sign of the current stance toward the first proposition that the post speaks to; a stance of 0
-        is on neither side, and a post without a stance has none.
+        The side of an agent is the sign of its current stance toward the first proposition of the post; a stance of 0
+        is on neither side. For a post without a stance, both numbers are 0.
         """
         count, first = self.posts["n_stances"], self.posts["stances"]
         proposition, speaks = np.full(count.size, -1, np.int64), count > 0
@@ -110,7 +110,7 @@ class RankingView:
 
     @cached_property
     def live_roots(self) -> Int32:
-        """Original and injected posts that were not taken down, rows of posts, ascending: what can be retrieved."""
+        """Original and injected posts that were not taken down (rows of posts, ascending): they can be retrieved."""
         kind, status = self.posts["kind"], self.posts["status"]
         is_root = (kind == PostKind.ORIGINAL) | (kind == PostKind.INJECTED)
         return read_only(np.flatnonzero(is_root & (status == PostStatus.ACTIVE)).astype(np.int32))

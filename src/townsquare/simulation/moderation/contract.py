@@ -13,10 +13,10 @@ from townsquare.simulation.views import Bank
 
 @dataclass(frozen=True, slots=True)
 class ReviewContext:
-    """What a moderator may know besides the world.
+    """Inputs of a moderator besides the world.
 
-    ``step_hours`` is the length of a step, 1 where a step has no length: a delay of 8 hours is then one of 8 steps.
-    ``bank`` has the scenario's texts of notes (``bank.notes``, rows of texts) and what they say.
+    ``step_hours`` is the length of a step in hours, 1 if a step has no length. ``bank`` has the scenario's texts of
+    notes (``bank.notes``, rows of texts) and their stances.
     """
 
     step_hours: float = 1.0
@@ -30,16 +30,16 @@ class Moderator(AskingMember):
     Attributes
     ----------
     adds : frozenset of ActionKind
-        Kinds of action that only this strategy gives to agents.
+        Kinds of action that agents have under this strategy in addition.
     review : callable
-        ``review(world, draws, params, takedown) -> Change``: reads the world after the actions of step
-        ``world.step + 1`` and writes nothing; what it decides is seen from the next feed on. ``takedown`` says whether
-        posts may be taken down.
+        ``review(world, draws, params, takedown) -> Change``: reads the world after the actions of the current step
+        (``world.step + 1``) and does not change it. Agents see its decisions from the next feed on. ``takedown`` says
+        whether posts may be taken down.
     scores_notes : bool
-        Whether ``review`` takes ``scorer=`` too: the note scorer that the settings choose, with its parameters
+        Whether ``review`` also takes ``scorer=``: the note scorer that the settings choose, with its parameters
         (:class:`townsquare.simulation.moderation.note_scorers.contract.ChosenNoteScorer`).
     takes_context : bool
-        Whether ``review`` takes ``context=`` too, a :class:`ReviewContext`.
+        Whether ``review`` also takes ``context=``, a :class:`ReviewContext`.
     """
 
     adds: frozenset[ActionKind]

@@ -26,10 +26,10 @@ class Policy(AskingMember):
     Attributes
     ----------
     decide : callable
-        ``decide(views, draws, params) -> ProposedActions``. It draws by (agent, key of a post) only, changes nothing,
-        and the choice of an agent does not depend on the other agents in the views.
+        ``decide(views, draws, params) -> ProposedActions``. It identifies draws by agent and key of a post only, and
+        changes nothing. The actions of an agent do not depend on the other agents in the views.
     reads : frozenset of str
-        What it reads besides the feed: ``persona``, ``memory`` (by default, a run holds them only if a policy
+        What the policy reads besides the feed: ``persona``, ``memory`` (by default, a run has them only if a policy
         reads them), and ``believed`` (:attr:`townsquare.simulation.views.Views.believed`).
     """
 

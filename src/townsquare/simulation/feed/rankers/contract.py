@@ -19,12 +19,12 @@ FAMILY = "ranker"
 
 
 class ReaderCandidates(NamedTuple):
-    """Candidates for the feeds of k readers, a row each; those of the i-th are ``indptr[i] : indptr[i + 1]``.
+    """Candidates for the feeds of k readers, one row each; rows ``indptr[i] : indptr[i + 1]`` are those of reader i.
 
-    ``indptr`` is (k + 1,) int64, the others are (m,). ``reader`` int32 is the agent whose feed it is. ``post`` int32 is
-    the row of posts, ``root`` int32 its root, ``author`` int32 who wrote the post or shared it. ``followed`` bool says
-    whether it comes from an account that the reader follows. For each reader, a root appears at most
-    once among rows from followed accounts, and at most once among the others.
+    ``indptr`` is (k + 1,) int64, the other columns are (m,). ``reader`` int32 is the agent whose feed it is. ``post``
+    int32 is the row of posts, ``root`` int32 its root, ``author`` int32 who wrote or shared the post. ``followed`` bool
+    says whether the reader follows this author. For each reader, a root appears at most once among rows from followed
+    accounts, and at most once among the others.
     """
 
     indptr: Int64
@@ -36,7 +36,7 @@ class ReaderCandidates(NamedTuple):
 
 
 class Retrieved(NamedTuple):
-    """Roots for each of k readers: those of the i-th are ``root[indptr[i] : indptr[i + 1]]``, rows of posts, int32."""
+    """Roots for each of k readers: ``root[indptr[i] : indptr[i + 1]]`` (rows of posts, int32) are those of reader i."""
 
     indptr: Int64
     root: Int32
@@ -60,12 +60,11 @@ class Ranker(FamilyMember):
     params : type of MemberParams
         Its settings.
     score : callable
-        ``score(view, params) -> (n_posts,) float64``: one number per row of posts; higher scores are shown first. Equal
-        scores are put in order by a draw keyed by reader and post, so a ranker that gives every post the same score
-        shows them in a different random order to everybody.
+        ``score(view, params) -> (n_posts,) float64``: one number per row of posts; higher scores are shown first.
+        Posts with equal scores are ordered at random, separately for each reader.
     retrieve : callable, optional
-        Where rows from other accounts come from, see :data:`Retrieve`; the best of them by score are shown. Without it,
-        they are drawn from the shared pool.
+        Returns the candidates from accounts that a reader does not follow, see :data:`Retrieve`; those with the highest
+        scores are shown. Without it, candidates are drawn from the shared pool.
     """
 
     score: Callable[[RankingView, Any], Float]

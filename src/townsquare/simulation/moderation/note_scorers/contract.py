@@ -19,30 +19,30 @@ _DTYPES = {"status": np.uint8, "intercept": np.float64, "factor": np.float64}
 
 @dataclass(frozen=True, slots=True)
 class NoteRatings:
-    """Every note so far and every rating of one, r ratings of n notes; all arrays are read-only.
+    """All notes so far and all their ratings: r ratings of n notes; all arrays are read-only.
 
     Attributes
     ----------
     note : (r,) int32
-        The note that is rated, 0 to n - 1.
+        The rated note, 0 to n - 1.
     rater : (r,) int32
-        Row of agents: who rated it; a rater rates a note once.
+        Row of agents: the rater, who rates a note at most once.
     value : (r,) float64
         1 helpful, 0.5 somewhat helpful, 0 not helpful.
     step : (r,) int32
-        When it was rated.
+        The step of the rating.
     author : (n,) int32
-        Row of agents: who wrote the note.
+        Row of agents: the writer of the note.
     written : (n,) int32
-        The step in which it was written.
+        The step in which the note was written.
     decided : (n,) int32
-        The step in which it got the status it has; -1 for a note that has been pending since it was written.
+        The step in which the note got its current status; -1 for a note that was always pending.
     settled : (n,) int32
-        The step in which it first had a status other than pending; -1 for one that never had.
+        The step in which the note first had a status other than pending; -1 for a note that was always pending.
     helpful, not_helpful : (n,) int32
-        Number of ratings 1, and of ratings 0, of each note; kept up to date, so that a scorer need not count them.
+        Number of ratings of 1, and of 0, of each note.
     now : int
-        The step that is being taken; ratings of this step are among those given.
+        The current step; its ratings are included.
     """
 
     note: npt.NDArray[np.int32]
@@ -72,7 +72,7 @@ class NoteScores:
     status : uint8
         :class:`townsquare.core.enums.NoteStatus`: only a shown note is a label.
     intercept, factor : float64
-        The scorer's estimates for a note, in its own unit; NaN for none.
+        The scorer's estimates for each note, in the unit of the scorer; NaN for none.
     """
 
     status: npt.NDArray[np.uint8]
@@ -91,9 +91,9 @@ class NoteScorer(FamilyMember):
     params : type of MemberParams
         Its settings, in the section `moderation`.
     score : callable
-        ``score(ratings, previous, params) -> NoteScores``, a pure function of all ratings so far and of the scores of
-        the previous step, in which a new note is pending, with NaN. The order of ratings and the numbers of notes have
-        no effect.
+        ``score(ratings, previous, params) -> NoteScores``: a pure function of all ratings so far and of the scores of
+        the previous step (a new note: pending, with NaN). The order in which ratings and notes are listed has no
+        effect.
     """
 
     score: Callable[[NoteRatings, NoteScores, Any], NoteScores]
