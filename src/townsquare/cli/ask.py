@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated
+
+from cyclopts import Parameter
 
 from townsquare.cli import options
 from townsquare.cli.calls import Calls
@@ -97,7 +99,9 @@ def panel(
     personas: Path | None = None,
     /,
     *,
-    agents: options.Agents = None,
+    agents: Annotated[
+        options.Whole | None, Parameter(help="Number of people; default: one per persona, else 100.")
+    ] = None,
     policy: str = "statistical",
     seed: options.Seed = None,
     out: options.Out = None,
@@ -110,7 +114,7 @@ def panel(
     Parameters
     ----------
     posts
-        File of posts; a column `feed` defines several feeds.
+        File of posts. In a CSV file, a column `feed` defines several feeds; each person sees all of them.
     personas
         Personas as JSON lines.
     policy

@@ -24,7 +24,9 @@ if TYPE_CHECKING:
 
 
 def doctor(
-    target: options.Target = None,
+    target: Annotated[
+        str | None, Parameter(help="As for `townsquare run`; default: check only the installation.")
+    ] = None,
     /,
     *,
     sized: options.Sized = options.SIZED,

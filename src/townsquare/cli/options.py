@@ -38,7 +38,9 @@ def whole(_kind: object, tokens: Sequence[Any], least: int | None = None) -> int
 
 Whole = Annotated[int, Parameter(converter=whole)]
 Positive = Annotated[int, Parameter(converter=partial(whole, least=1))]
-TARGET = "A bundled scenario or preset, a scenario file or folder, or a configuration file (YAML or JSON)."
+TARGET = (
+    "A bundled scenario or preset, a scenario file or folder, or a configuration (YAML or JSON); else health-rumor."
+)
 Target = Annotated[str | None, Parameter(help=TARGET)]
 Folder = Annotated[Path, Parameter(name="RUN", help="The folder of a recorded run.")]
 Agents = Annotated[Whole | None, Parameter(help="Number of people at the start.")]

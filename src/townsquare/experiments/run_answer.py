@@ -89,8 +89,8 @@ def _engagement(outcome: Mapping[str, float]) -> str:
     compared = compared if false != true else "as much engagement as"
     reached = [significant(outcome[f"reach_{word}_mean"], 2) for word in ("false", "true")]
     return (
-        f"A false post drew {compared} a true post ({significant(false, 2)} vs. {significant(true, 2)} actions) "
-        f"and reached {reached[0]} vs. {reached[1]} people on average."
+        f"On average, a false post drew {compared} a true post ({significant(false, 2)} vs. {significant(true, 2)} "
+        f"actions) and reached {reached[0]} vs. {reached[1]} people."
     )
 
 

@@ -128,11 +128,12 @@ class ClaimBelief:
         out = [
             f"{opening} was shown the claim “{printable(self.text)}”, {truth}, in {times}, first in {first.when} by "
             f"{printable(first.by)}.",
-            f"{opening} believed it with a probability of {share(last.start)} before the first exposure and of "
+            f"{opening} gave it a probability of being true of {share(last.start)} before the first exposure and of "
             f"{share(last.judged)} at the last one, in {last.when}.",
         ]
         if turned is None:
-            out.append(f"{opening} believed it at {'every' if last.judged > 0 else 'no'} exposure.")
+            how = "believed it (above 50%) at every" if last.judged > 0 else "did not believe it (50% or less) at any"
+            out.append(f"{opening} {how} exposure.")
         else:
             label = turned.shown_label
             words = "without a label or note" if label == "none" else f"with {_in_words(label)} shown"
