@@ -36,7 +36,7 @@ def analyze(
     only
         Analyses by name, such as cascades,homophily; default: all. See --list.
     without
-        The paired run without moderation, with the same scenario and seed.
+        The paired run without moderation (same scenario and seed): adds effects of moderation.
     out
         Output folder; default: RUN/analysis.
     list_them

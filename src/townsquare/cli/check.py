@@ -12,7 +12,7 @@ from townsquare.cli.console import MOST_SHOWN, list_some, number, picked, show, 
 
 
 def golden(*files: Annotated[Path, Parameter(name="FILE")], as_json: options.AsJson = False) -> int:
-    """Compare golden files of SimSwarm's published functions with computed values; exit 1 if one differs.
+    """Compare recorded outputs of SimSwarm's published functions with computed ones; exit 1 if one differs.
 
     Parameters
     ----------

@@ -83,8 +83,8 @@ def sweep(
     One agent debates a fixed opponent, unless `preset` is `pair`, or --vary names `pairing`, `con`, `opponent` or
     `debater`.
 
-    Arms whose starts differ by more than `start.tolerance` are refused. To resume a stopped sweep, give the same
-    command with its --out.
+    Arms whose initial stances differ by more than `start.tolerance` are refused. To resume a stopped sweep, give the
+    same command with its --out.
 
     Parameters
     ----------

@@ -63,7 +63,9 @@ def supersharers(run: Reads) -> Reading:
     shares = _posts(run).filter((pl.col("kind") == PostKind.SHARE) & pl.col("root").is_in(false.implode()))
     made = _per_person(run, shares.group_by(agent=pl.col("author")).agg(n=pl.len()))
     at_least(FEWEST, made.sum(), "shares of false posts")
-    return Reading(smallest_share(made), {"share of the top 0.1% of people": top_share(made, 0.001)})
+    return Reading(
+        smallest_share(made), {"proportion of these shares by the top 0.1% of people": top_share(made, 0.001)}
+    )
 
 
 def _posts(run: Reads) -> pl.DataFrame:
@@ -80,13 +82,13 @@ def exposure_concentration(run: Reads) -> Reading:
     seen = _per_person(run, counted)
     at_least(FEWEST, seen.sum(), "exposures to false posts")
     also = {
-        "share of these exposures that the top 1% of people have": top_share(seen, 0.01),
+        "proportion of these exposures that the top 1% of people have": top_share(seen, 0.01),
         "proportion of people without such an exposure": float((seen == 0).mean()),
     }
     followed = _per_person(run, counted.select("agent", n="direct"))
     if followed.sum() >= FEWEST:
         also["the same, of exposures directly from followed sources"] = smallest_share(followed)
-        also["share of the top 1%, of exposures directly from followed sources"] = top_share(followed, 0.01)
+        also["that of the top 1%, of exposures directly from followed sources"] = top_share(followed, 0.01)
     return Reading(smallest_share(seen), also)
 
 
@@ -97,7 +99,7 @@ def false_share_of_diet(run: Reads) -> Reading:
     of = (pl.lit(value=True), pl.col("injected"), pl.col("veracity") == "false")
     everything, news, false = (int(counts.filter(rows)["exposures"].sum()) for rows in of)
     at_least(FEWEST, news, "exposures to injected posts")
-    return Reading(false / news, {"proportion of all exposures": false / everything})
+    return Reading(false / news, {"false posts as a proportion of all exposures": false / everything})
 
 
 def activity_concentration(run: Reads) -> Reading:
