@@ -204,9 +204,11 @@ class Scenario:
         The files from which it was read, starting with the one that names the others; none for a generated scenario.
     primary_outcome : str
         The primary outcome of comparisons; "" for the default.
+    step_length : float, optional
+        Seconds of a step by which posts with times were assigned to steps.
     digest : str
-        SHA-256 (hexadecimal) of all but ``primary_outcome``, ``notices``, ``origin``, ``folder`` and ``files``; part of
-        a run's identity.
+        SHA-256 (hexadecimal) of all but ``primary_outcome``, ``step_length``, ``notices``, ``origin``, ``folder`` and
+        ``files``; part of a run's identity.
     """
 
     name: str
@@ -227,6 +229,7 @@ class Scenario:
     notices: tuple[str, ...] = ()
     accounts: Accounts | None = None
     primary_outcome: str = ""
+    step_length: float | None = None
     digest: str = field(init=False)
 
     def __post_init__(self) -> None:

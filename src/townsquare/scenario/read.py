@@ -132,7 +132,9 @@ def _scenario(
     sources = SourceRows(read_sources(_table(path, "sources", document)), name)
     accounts, notices = _accounts(path, document, names)
     rows = None if accounts is None else {name: row for row, name in enumerate(accounts.personas.ids)}
-    read = read_posts(posts, names, sources, accounts=rows, steps=_times(path, document, posts))
+    length = _length(path, document) if TIME in posts else None
+    steps = _times(path, document, posts, length) if TIME in posts else None
+    read = read_posts(posts, names, sources, accounts=rows, steps=steps)
     settings = _settings(path, document)
     named = {"propositions": names, "sources": [source.name for source in sources.sources()]}
     lookalikes = [sentence for kind, listed in named.items() for sentence in lookalike_notices(kind, listed)]
@@ -155,6 +157,7 @@ def _scenario(
         files=(path, *(path.parent / str(document[key]) for key in FILE_KEYS if isinstance(document.get(key), str))),
         notices=(*assumed, *notices, *lookalikes),
         accounts=accounts,
+        step_length=length,
     )
 
 
@@ -175,14 +178,17 @@ def _accounts(path: Path, document: Mapping[str, Any], names: list[str]) -> tupl
     return accounts, tuple(notices)
 
 
-def _times(path: Path, document: Mapping[str, Any], posts: Sheet) -> Int32 | None:
-    """Return steps of the posts that have times; nothing if there is no such column."""
-    if TIME not in posts:
-        return None
-    length, start = document.get("step_length"), document.get("start_time")
-    seconds = None if length is None else read_length(length, f"{path}, step_length")
+def _length(path: Path, document: Mapping[str, Any]) -> float | None:
+    """Return the seconds of a step, where the scenario says how long a step is."""
+    length = document.get("step_length")
+    return None if length is None else read_length(length, f"{path}, step_length")
+
+
+def _times(path: Path, document: Mapping[str, Any], posts: Sheet, length: float | None) -> Int32:
+    """Return the steps of posts with times; a step has ``length`` seconds."""
+    start = document.get("start_time")
     begins = None if start is None else read_time(start, f"{path}, start_time")
-    return steps_of_times(posts.table.records, TIME, seconds, begins)
+    return steps_of_times(posts.table.records, TIME, length, begins)
 
 
 def _with_accounts(settings: dict[str, Any], accounts: Accounts) -> dict[str, Any]:

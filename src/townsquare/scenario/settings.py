@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from townsquare.core.arguments import checked
-from townsquare.core.errors import DataError
+from townsquare.core.errors import DataError, SettingError
 from townsquare.scenario.contents import Scenario
 from townsquare.scenario.event_checks import check_against
 from townsquare.scenario.load import load_scenario
@@ -58,21 +59,27 @@ def resolve_with_scenario(
     places = {path: f"settings of scenario {name}" for path in _paths(below) if path not in given}
     settings = resolve(below, merged, {"scenario_digest": scenario.digest}, origins=places | dict(origins or {}))
     check_against(expanded(scenario, settings.config), settings.config)
-    check_names(scenario, settings)
+    check_fits(scenario, settings)
     check_inside(sections_of(settings), places, scenario.folder)
     now = contents_now(settings, scenario.folder)
     check_contents(settings.file_contents, now)
     return replace(settings, file_contents=now)
 
 
-def check_names(scenario: Scenario, settings: Settings) -> None:
-    """Refuse settings that name a post, an agent, a source or a proposition that a run of them cannot have.
+def check_fits(scenario: Scenario, settings: Settings) -> None:
+    """Refuse settings that a run of the scenario cannot have.
 
     Raises
     ------
     SettingError
-        With the rows or names that there are.
+        A setting names a post, an agent, a source or a proposition that is not there, or gives steps another length
+        than the one by which posts with times were assigned to steps.
     """
+    minutes, length = settings.config.time.step_minutes, scenario.step_length
+    if minutes is not None and length is not None and not math.isclose(minutes * 60.0, length):
+        allowed = f"{length / 60.0:g}, as `step_length` in the scenario, by which times of posts became steps"
+        do = "change both, or neither"
+        raise SettingError("time.step_minutes", got=f"{minutes:g}", allowed=allowed, do=do)
     scenario = expanded(scenario, settings.config)
     stages = [settings, *(later for _, later in settings.changes)]
     there = Nameable(

@@ -20,7 +20,7 @@ from townsquare.models.contract import bound
 from townsquare.record.batches import Batches
 from townsquare.scenario.contents import Scenario
 from townsquare.scenario.population.sample import people_bank
-from townsquare.scenario.settings import check_names
+from townsquare.scenario.settings import check_fits
 from townsquare.settings.resolve import Settings
 from townsquare.simulation import actions, belief_step, memory
 from townsquare.simulation.arrivals import Arrivals, bank_of
@@ -208,7 +208,7 @@ def online(world: World, settings: Settings, draw: StageDraws) -> Iterator[npt.N
 
 def begin(settings: Settings, scenario: Scenario, client: ModelClient | None = None) -> tuple[Setup, World, Batches]:
     """Return the world before the first step, and the rows of step 0."""
-    check_names(scenario, settings)
+    check_fits(scenario, settings)
     arrivals = Arrivals.plan(settings, scenario)
     if client is not None:
         arrivals = replace(arrivals, judges=arrivals.judges.with_model(client))

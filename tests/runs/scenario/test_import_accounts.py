@@ -269,6 +269,13 @@ def test_a_scenario_that_does_not_fit_is_refused(tmp_path: Path, yaml: str, says
         load(tmp_path, yaml)
 
 
+def test_steps_have_the_length_by_which_posts_got_their_steps(tmp_path: Path) -> None:
+    posts = folder(tmp_path)
+    assert resolve_for(str(posts), None, ["time.step_minutes=60"]).config.time.step_minutes == 60
+    with raises_error(SettingError, where="time.step_minutes", got="15", allowed="60, as `step_length`"):
+        resolve_for(str(posts), None, ["time.step_minutes=15"])
+
+
 def test_what_is_no_parquet(tmp_path: Path) -> None:
     path = tmp_path / "posts.parquet"
     path.write_text("text\nhello\n", encoding="utf-8")
