@@ -20,7 +20,7 @@ class CrowdParams(MemberParams):
 
     takedown_flags: int | None = setting(None, "flags at which a post is taken down; unset: never", ge=1)
     takedown_notes: int | None = setting(
-        None, "notes, shown or pending, at which a post is taken down; unset: never", ge=1
+        None, "notes, of any status, at which a post is taken down; unset: never", ge=1
     )
 
 
