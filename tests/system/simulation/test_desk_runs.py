@@ -85,6 +85,11 @@ def test_inspect_and_export_read_it(
     assert main(["resume", path]) == 0
 
 
+def test_the_view_of_notes_names_no_author_from_outside(runs: dict[str, Run]) -> None:
+    rows = runs["note"].sql("SELECT DISTINCT author_id FROM community_notes").rows()
+    assert rows == [(None,)]
+
+
 def test_the_viewer_shows_a_note_without_an_author(runs: dict[str, Run]) -> None:
     run = runs["note"]
     root = int(run.table("notes")["post"][0])

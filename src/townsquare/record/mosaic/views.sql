@@ -103,7 +103,8 @@ WITH rated AS (
   SELECT note, sum(helpful) AS helpful, sum(CASE WHEN rating = 0.5 THEN 0 ELSE 1 - helpful END) AS not_helpful
   FROM ts_note_ratings GROUP BY note
 )
-SELECT 'note-' || n.note AS note_id, 'post-' || n.post AS post_id, 'user-' || n.author AS author_id,
+SELECT 'note-' || n.note AS note_id, 'post-' || n.post AS post_id,
+  CASE WHEN n.author >= 0 THEN 'user-' || n.author END AS author_id,
   t.content, coalesce(r.helpful, 0) AS helpful_ratings,
   coalesce(r.not_helpful, 0) AS not_helpful_ratings, {day:n.step} AS created_at
 FROM ts_notes n LEFT JOIN rated r ON r.note = n.note LEFT JOIN ts_texts t ON t.text = n.text
