@@ -17,8 +17,8 @@ if TYPE_CHECKING:
     from townsquare.scenario.starting import Start
 
 NO_PROPOSITION = (
-    "none: posts spread, and no attitude is measured. To measure one, give an item in mapping.yaml `stance: NAME` and "
-    "`values: {ANSWER: NUMBER from -1 to 1}` in place of `trait`"
+    "none: posts spread, and no attitude is measured. To measure one, replace the keys of an item in mapping.yaml with "
+    "`stance: NAME`, `statement: TEXT` and `values: {ANSWER: NUMBER from -1 to 1}`"
 )
 
 
