@@ -10,7 +10,7 @@ from townsquare.analysis.beliefs import belief_change, belief_course, statements
 from townsquare.analysis.causes.claims import claim_courses, holds_claims
 from townsquare.analysis.causes.contributions import changes, contributions
 from townsquare.analysis.clock import clock_of
-from townsquare.analysis.contract import Reads, columns, once_a_run, setting
+from townsquare.analysis.contract import Reads, columns, setting
 from townsquare.analysis.health import belief_movement
 from townsquare.analysis.moderation import labels
 from townsquare.analysis.notes import note_course
@@ -122,7 +122,6 @@ def _named(frame: pl.DataFrame, course: str, title: str, unit: str, over: str) -
     return named.select(list(COURSES)).cast(COURSES)
 
 
-@once_a_run
 def validity(run: Reads) -> dict[str, float]:
     """Return what can make a reader misjudge a run, as numbers.
 
@@ -130,28 +129,40 @@ def validity(run: Reads) -> dict[str, float]:
     -------
     dict of str to float
         ``reached``: mean reach of the posts of :func:`courses` over the number of people; ``first_step``: share of
-        that reach had in the step of the injection; ``injected_per_step``: most posts injected in one step;
-        ``checks_per_step``: posts that a fact-checker reviews in a step (NaN without one); ``regression``: largest R²
-        over propositions of the change of stance on the initial stance; ``moderated_movement``: size of all
-        contributions to beliefs by posts that were labeled or taken down, over the size of all (NaN without a trail);
-        ``shift_per_day``: largest mean absolute change of stance over propositions, per day (NaN where steps have no
-        length); ``warm_up_movement``: share of all belief change that came in the warm-up. NaN where one is undefined.
+        that reach had in the step of the injection; ``regression``: largest R² over propositions of the change of
+        stance on the initial stance; ``shift_per_day``: largest mean absolute change of stance over propositions, per
+        day (NaN where steps have no length); ``warm_up_movement``: share of all belief change that came in the
+        warm-up. NaN where one is undefined.
     """
     posts = judged_posts(run)
     shown = exposure_counts(run).join(posts, on="root")
     newly, first = (int(part["newly"].sum()) for part in (shown, shown.filter(pl.col("step") == pl.col("born"))))
     people = run.table("agents").filter(pl.col("kind") == AgentKind.PERSON).height
+    return {
+        "reached": newly / (posts.height * people) if posts.height and people else math.nan,
+        "first_step": first / newly if newly else math.nan,
+        "regression": _regression(run),
+        **_pace(run),
+    }
+
+
+def moderation_validity(run: Reads) -> dict[str, float]:
+    """Return what can make a reader misjudge the moderation of a run, as numbers.
+
+    Returns
+    -------
+    dict of str to float
+        ``injected_per_step``: most posts injected in one step; ``checks_per_step``: posts that a fact-checker reviews
+        in a step (NaN without one); ``moderated_movement``: size of all contributions to beliefs by posts that were
+        labeled or taken down, over the size of all (NaN without a trail, or without contributions).
+    """
     injected = max(roots(run).filter("injected").group_by("step").len()["len"], default=0)
     strategy = setting(run, "moderation", default={})
     checks = strategy.get("posts_per_step") if strategy.get("strategy") in ("third_party", "hybrid") else None
     return {
-        "reached": newly / (posts.height * people) if posts.height and people else math.nan,
-        "first_step": first / newly if newly else math.nan,
         "injected_per_step": float(injected),
         "checks_per_step": math.nan if checks is None else float(checks),
-        "regression": _regression(run),
         "moderated_movement": _moderated_movement(run),
-        **_pace(run),
     }
 
 

@@ -9,7 +9,7 @@ import polars as pl
 from townsquare.analysis.beliefs import names, statements
 from townsquare.analysis.clock import Clock, clock_of
 from townsquare.analysis.contract import Reads, setting
-from townsquare.analysis.courses import judged_posts, validity
+from townsquare.analysis.courses import judged_posts, moderation_validity, validity
 from townsquare.analysis.health import CHECKS, rule_health, run_health
 from townsquare.analysis.posts import roots
 from townsquare.core.documents import bundled_labels
@@ -109,7 +109,7 @@ def _begun_in_warm_up(run: Reads, clock: Clock) -> int:
 
 def of_moderation(run: Reads, where: str = "") -> list[str]:
     """Return what could mislead about moderation: a checker that never falls behind, posts that move few beliefs."""
-    known = validity(run)
+    known = moderation_validity(run)
     checks, injected, part = (known[name] for name in ("checks_per_step", "injected_per_step", "moderated_movement"))
     holds = {"never_behind": checks >= injected > 0, "little_moderated": part < LITTLE}
     values = {"checks": number(checks, 0), "injected": number(injected, 0), "part": percent(part)}

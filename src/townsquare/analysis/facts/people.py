@@ -48,13 +48,14 @@ def smallest_share(amounts: Float, part: float = MOST) -> float:
 
 
 def top_share(amounts: Float, people: float) -> float:
-    """Return what share of all that there is the top share of people have.
+    """Return what share of all that there is the top share of people have; NaN if there is nothing.
 
     >>> top_share(np.array([8.0, 1.0, 1.0, 0.0]), 0.25)
     0.8
     """
     most = max(1, round(people * amounts.size))
-    return float(np.sort(amounts)[::-1][:most].sum() / amounts.sum())
+    whole = amounts.sum()
+    return float(np.sort(amounts)[::-1][:most].sum() / whole) if whole else math.nan
 
 
 def supersharers(run: Reads) -> Reading:
