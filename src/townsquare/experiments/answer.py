@@ -339,8 +339,9 @@ def _beliefs(made: pl.DataFrame, base: str) -> list[str]:
     largest = max(math.inf if math.isnan(row[end]) else abs(row[end]) for row in rows for end in ("low", "high"))
     scale = ", on the scale −1 to +1"
     where = "in every arm" if shifts["arm"].n_unique() > 1 else f"under {most['label']}"
+    within = f"Mean change of stances: {where}, the 95% CI of the difference from {base} lies within ±"
     if largest < LITTLE:
-        return [f"Mean change of stances differs from {base} by less than {LITTLE:g} {where}{scale}."]
+        return [f"{within}{LITTLE:g}{scale}."]
     size, low, high = amount(most, sign=True)
     detail = f"difference {size}{'' if math.isnan(most['low']) else f', 95% CI {low} to {high}'}{scale}"
     if largest > 0.1:
@@ -350,9 +351,7 @@ def _beliefs(made: pl.DataFrame, base: str) -> list[str]:
         ]
     power = 10.0 ** math.floor(math.log10(largest))
     least = math.floor(largest / power + 1) * power
-    return [
-        f"Mean change of stances differs from {base} by less than {least:g} {where}, by all 95% CIs (largest {detail})."
-    ]
+    return [f"{within}{least:g} (largest {detail})."]
 
 
 def _second(

@@ -107,7 +107,7 @@ def test_the_sentence_on_beliefs_holds_what_the_rows_say(experiment: Experiment,
         for p in (0, 1)
     ]
     largest = max(ends, key=lambda each: abs(each[0]))
-    stated = numbers(sentence.partition("difference ")[2])
+    stated = numbers(sentence.rpartition("difference ")[2])
     assert [stated[0], *stated[2:4]] == pytest.approx(largest, rel=0.06, abs=1e-9)
 
 
