@@ -1,4 +1,4 @@
-"""What a measure asks of a recorded run: tables of :mod:`townsquare.core.schema`, and what the run says of itself."""
+"""The contract of measures, and the recorded run that they read."""
 
 from __future__ import annotations
 
@@ -206,16 +206,16 @@ class Measure:
 
     @property
     def heading(self) -> str:
-        """The title, or else the name in words."""
+        """The title; by default the name in words."""
         return self.title or self.name.replace("_", " ").capitalize()
 
     @property
     def is_number(self) -> bool:
-        """Whether it sums up a run in one number, or in one for each proposition."""
+        """Whether the measure is a number, or a number for each proposition."""
         return self.number is not None or self.by_proposition is not None
 
     def numbers(self, run: Reads) -> dict[str, float]:
-        """Return its values by name, those of propositions as ``name.proposition``; nothing where it is a table only.
+        """Return the numbers of the measure by name, those of propositions as ``name.proposition``; none for tables.
 
         Raises
         ------

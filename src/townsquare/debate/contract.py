@@ -1,7 +1,7 @@
-"""What speakers, debaters and judges of stance take and give: the three families of a debate.
+"""The contracts of speakers, debaters and judges of stance: the three families of a debate.
 
-A *speaker* turns a turn into words. A *debater* keeps a stance and is moved by what it hears: the Belief Engine, or a
-baseline without it. A *judge* reads a stance from words alone, so that every arm can be measured by the same.
+A *speaker* writes the message of a turn. A *debater* has a stance, which messages change: the Belief Engine, or a
+baseline without it. A *judge* reads a stance from texts alone, so that all arms can be measured in the same way.
 """
 
 from __future__ import annotations
@@ -106,8 +106,7 @@ class Utterance(NamedTuple):
 def few_uniform(draws: Draws, purpose: str, side: int, keys: Sequence[int] | npt.NDArray[U64]) -> Float:
     """Return uniform draws of the stage ``DEBATE`` in [0, 1) for a side and each of (n,) keys.
 
-    Bit for bit those of :meth:`townsquare.core.draws.StageDraws.uniform`, whose threads cost more than a few dozen
-    draws.
+    They equal those of :meth:`townsquare.core.draws.StageDraws.uniform`.
     """
     wanted = np.asarray(keys, U64)
     return uniform_oracle(draws(Stage.DEBATE).base(purpose), np.full(wanted.size, side, np.int64), wanted)

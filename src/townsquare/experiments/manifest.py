@@ -200,8 +200,6 @@ class Experiment:
     def courses(self) -> pl.DataFrame:
         """Return reach, labels, belief in claims and stances over time, in every finished run.
 
-        They are stored in ``courses.parquet``; if that file is deleted, they are computed again from the runs.
-
         Returns
         -------
         DataFrame

@@ -99,10 +99,7 @@ class Request:
         return int.from_bytes(hashlib.sha256(text.encode()).digest()[:4], "big") >> 1
 
     def identity(self, model: str, servers: Sequence[str], seed: int) -> str:
-        """Return the identity of the call: SHA-256 over content, model, set of servers and draw, 64 hexadecimal digits.
-
-        The order of the servers and the number of concurrent calls have no effect.
-        """
+        """Return the identity of the call: SHA-256 (hexadecimal) of content, model, set of servers and draw."""
         whole = {"request": self.content, "model": model, "servers": sorted(servers), "draw": self.draw(seed)}
         return hashlib.sha256(_canonical(whole).encode()).hexdigest()
 

@@ -1,4 +1,4 @@
-"""What writes a run: three methods, the header of a run and the summary of a step."""
+"""The contract of recorders: three methods, the header of a run and the summary of a step."""
 
 from __future__ import annotations
 

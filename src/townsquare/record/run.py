@@ -236,8 +236,7 @@ class Run:
     def verify(self) -> str:
         """Compute all hashes from the stored rows, compare them with the recorded hashes, and return the content hash.
 
-        These are the hash of the settings, the content hash of every step and, for a run that was closed under version
-        2 of the record or later, the run hash.
+        These are the hash of the settings, the content hash of every step and the run hash.
 
         Raises
         ------

@@ -56,8 +56,7 @@ def load_scenario(name_or_path: str | Path) -> Scenario:
     name_or_path : str or Path
         A bundled name; ``synthetic`` or ``synthetic:500`` (see :func:`synthetic_scenario`); a folder with
         ``scenario.yaml``; a YAML file; a CSV or JSONL file of posts. A bundled name has precedence over a folder of
-        that name: write ``./name`` for the folder. The former names ``health-rumour`` and ``made:500`` give
-        ``health-rumor@1`` and ``synthetic:500`` with the texts of earlier versions.
+        that name: write ``./name`` for the folder.
 
     Raises
     ------

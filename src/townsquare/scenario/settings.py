@@ -132,7 +132,7 @@ def resolve_for(
     Raises
     ------
     DataError, SettingError, UnknownName
-        A setting, a name or a file is wrong; the error names the setting and its line in ``file``.
+        A setting, a name or a file is wrong.
     """
     name = None if scenario is None else str(scenario)
     config = None if file is None else Path(file)

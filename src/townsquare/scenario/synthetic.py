@@ -25,8 +25,7 @@ def synthetic_scenario(
     ----------
     posts, propositions, arguments : int
         Numbers in the whole scenario; at least one post. Arguments are spread evenly over the propositions. A post
-        takes no stance with probability 0.2, and otherwise a stance on one proposition (post i on proposition i
-        modulo their number).
+        takes no stance with probability 0.2, and otherwise a stance on one proposition.
     false_share : float
         Share of the posts that are false, in [0, 1], spread evenly over the scenario. False posts are less plausible
         (0.2 to 0.65 against 0.4 to 0.85) and come from the less credible half of the sources (assumed).

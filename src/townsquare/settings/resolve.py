@@ -65,9 +65,9 @@ class Settings:
         For each event that changes settings: the step from which it applies, and all settings from then on; see
         :meth:`at`.
     scenario_digest : str
-        ``digest`` of the :class:`townsquare.Scenario`, a hash of its contents; empty if none was loaded.
+        ``digest`` of the :class:`townsquare.Scenario`; empty if no scenario was loaded.
     file_contents : mapping of str to str
-        Path of a file that a setting names -> SHA-256 of the file; empty if no scenario was loaded.
+        Path of a file that a setting names -> SHA-256 of the file.
     digest : str
         :func:`townsquare.core.identity.settings_digest` of :meth:`plain`: the identity of the configuration.
     """

@@ -121,7 +121,7 @@ class Views:
     agents : (k,) int32
         Rows of agents, ascending.
     indptr : (k + 1,) int64
-        The feed of agent k is ``indptr[k] : indptr[k + 1]`` of ``rows``.
+        The feed of the agent at position k is ``indptr[k] : indptr[k + 1]`` of ``rows``.
     rows : columns of the table exposures
         Rows shown to the agents, in feed order.
     stance, confidence : (k, P) float64

@@ -42,34 +42,34 @@ def total_of(amounts: Iterable[float]) -> float:
 
 @dataclass(frozen=True, slots=True)
 class Cause:
-    """One contribution to a move.
+    """One contribution to the change of a belief in a step.
 
     Attributes
     ----------
     kind : str
         ``exposure``, ``own``, ``anchor``, ``archived``, ``restored``, ``clip`` or ``retracted``.
     amount : float
-        In stance units.
+        The contribution in stance.
     recorded : float
-        As in the trail, in the rule's own unit.
+        The contribution as in the trail, in the unit of the rule.
     rank : int or None
         Place in the feed, from 0.
     post, author : int or None
-        Row of posts that was shown, and row of agents: who passed it on.
+        The row of posts that was shown, and the row of agents of the account that posted or shared it.
     name : str
-        The author's, untrusted; ``agent 17`` for persons; else what contributed, such as ``own posts``.
+        The name of the author; ``agent 17`` for persons; for other causes, words such as ``own posts``.
     text : str
-        Of the root, untrusted; empty if none exists.
+        The text of the root; empty if none exists.
     stance : float or None
-        What the root says of the proposition, -1 to 1.
+        The stance of the root on the proposition, -1 to 1.
     trust : float or None
-        In the author, when the row was read, 0 to 1.
+        Trust of the agent in the author at this exposure, 0 to 1.
     label : str
-        What was shown with it: the verdict, ``note``, both, or nothing.
+        The label shown with the post: the verdict, ``note``, both, or "".
     weight : float or None
-        How much it counted for its labels, 0 to 1.
+        The label weight, 0 to 1.
     first_seen : bool or None
-        Whether the agent had never been shown it before.
+        Whether this was the agent's first exposure to the root.
     """
 
     kind: str
@@ -89,7 +89,7 @@ class Cause:
 
 @dataclass(frozen=True, slots=True)
 class Move:
-    """What happened to one belief in one step; ``causes`` are sorted by size, largest first.
+    """The change of one belief in one step; ``causes`` are sorted by size, largest first.
 
     ``before`` and ``after`` are recorded stances in [-1, 1]; ``before`` is None for the step in which an agent joined.
     """
@@ -102,12 +102,12 @@ class Move:
 
     @property
     def explained(self) -> float:
-        """Sum of the contributions, in stance units."""
+        """Sum of the contributions, in stance."""
         return total_of(cause.amount for cause in self.causes)
 
     @property
     def change(self) -> float:
-        """The recorded move; for the step of joining, what the contributions say."""
+        """The recorded change; for the step in which the agent joined, the sum of the contributions."""
         return self.explained if self.before is None else self.after - self.before
 
     @property
@@ -117,15 +117,15 @@ class Move:
 
     @property
     def agrees(self) -> bool | None:
-        """Whether the contributions sum to the recorded move; None where no stance before it is on record."""
+        """Whether the contributions sum to the recorded change; None if no earlier stance is recorded."""
         return None if self.before is None else abs(self.explained - self.change) <= TOLERANCE
 
 
 @dataclass(frozen=True, slots=True)
 class Contributor:
-    """All that one author, or the anchor, contributed to a belief, in stance units, over ``rows`` contributions.
+    """The sum of the contributions of one author, or of one other cause, to a belief.
 
-    ``author`` is None for what no author wrote.
+    ``amount`` is in stance, ``rows`` the number of contributions; ``author`` is None for causes without an author.
     """
 
     author: int | None
@@ -137,11 +137,11 @@ class Contributor:
 
 @dataclass(frozen=True, slots=True)
 class Why:
-    """The changes of one agent's beliefs (``moves``), by step and proposition; causes of a change, largest first.
+    """The changes of one agent's beliefs (``moves``), by step and proposition; ``contributors`` has sums by author.
 
-    ``who`` is the name of the agent, or ``agent 17``. ``unit``: the unit in which the rule counts, ``stance`` or ``log
-    odds``; it applies to ``Cause.recorded``, while ``Cause.amount`` is always in stance. ``contributors`` has the sums
-    by author. ``statements`` maps the name of each proposition to its wording.
+    ``who`` is the name of the agent, or ``agent 17``. ``unit`` is the unit of the rule, ``stance`` or ``log odds``,
+    and of ``Cause.recorded``; ``Cause.amount`` is always in stance. ``statements`` maps the name of each proposition
+    to its wording.
     """
 
     agent: int

@@ -1,7 +1,7 @@
 """The contract of follow graphs.
 
-A follow is directed: the follower sees the posts of the followed. Every graph is a pure function of its parameters, of
-keyed draws and, where it asks for them, of the people; it has no follow of oneself and no follow twice.
+A follow is directed: the follower sees the posts of the followed account. Every graph is a pure function of its
+settings, random draws and, if it uses them, people. It has no follow of oneself and no follow twice.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """The contract of importers, which convert a platform's files to accounts, follows and posts.
 
-An importer reads what it is given and nothing else, and writes nothing. Its rows are checked as those of every scenario
-are, so that an error names the file and row that they came from.
+An importer reads only the given files, and writes nothing. Its rows are checked like those of every scenario; an error
+names the file and row.
 """
 
 from __future__ import annotations

@@ -80,10 +80,7 @@ class RankingView:
         return _find(self._follow_keys, self._pairs(readers, authors))[1]
 
     def ties(self, readers: npt.ArrayLike, authors: npt.ArrayLike) -> Int64:
-        """Return for each pair how many roots and comments of the author the reader has liked or shared so far, (m,).
-
-        The call is fastest if the rows of a reader are adjacent, as in candidates.
-        """
+        """Return for each pair how many roots and comments of the author the reader has liked or shared, (m,)."""
         reader, author = np.broadcast_arrays(np.asarray(readers, np.int64), np.asarray(authors, np.int64))
         out = np.zeros(reader.shape, np.int64)
         bits = sum(REACTIONS[kind] for kind in _CLOSE)
