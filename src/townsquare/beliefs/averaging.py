@@ -48,7 +48,7 @@ class Params(MemberParams):
     )
     stubbornness: float = setting(
         0.0,
-        "weight of the initial stance; 0 is DeGroot's model",
+        "weight of the initial stance; the other two weights are multiplied by 1 minus this",
         ge=0,
         le=1,
         grid=SHARES,

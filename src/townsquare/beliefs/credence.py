@@ -79,7 +79,8 @@ class Params(MemberParams):
         gt=0, le=1, basis=f"{FITTED} control arms",
     )  # fmt: skip
     reliability: float = setting(
-        0.12, "weight of a strong argument by a person or a source of credibility 0.5; proportional to credibility",
+        0.12, "weight of a post of stance ±1 by a person or a source of credibility 0.5; proportional to |stance| and "
+        "credibility",
         ge=0, lt=1,
         basis="fitted: chats and debates, 0.03 to 0.43",
     )  # fmt: skip

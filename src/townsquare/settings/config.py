@@ -41,7 +41,7 @@ class Growth(Section):
 
 
 class Time(Section):
-    """The length of a step. If it is unset, agents are online by `activation.rate`, without sessions."""
+    """The length of a step. If unset, the others have no effect and agents are online by `activation.rate`."""
 
     step_minutes: int | None = setting(None, "length of a step; unset: a step has no length", ge=1, le=1440, unit="min")
     start_hour: float = setting(0.0, "hour of the day at which step 1 begins", ge=0, lt=24, unit="h")
@@ -83,7 +83,7 @@ MANY_AGENTS = 100_000  # above this many persons, comments are shown under posts
 
 
 class Feed(Section):
-    """Feeds: which posts an agent is shown. A row is one post in a feed."""
+    """Feeds: which posts an agent is shown."""
 
     ranker: str = setting("recent", "member of the family `ranker`")
     followed: int = setting(15, "maximum rows from followed accounts", ge=0, le=1000)
@@ -235,14 +235,15 @@ class Injection(Section):
     posts_per_step: int = setting(5, "posts of the queue injected per step", ge=0)
     false_share: Share | None = setting(None, "share of false posts in the queue, evenly spread; unset: as in the file")
     order: Literal["file", "shuffled"] = setting("file", "order of the file, or random order")
-    limit: int | None = setting(None, "maximum number of injected posts, including those with a `step`", ge=0)
+    limit: int | None = setting(None, "maximum number of injected posts, except posts published at a rate", ge=0)
     audience: Literal["everyone", "followers"] = setting(
-        "everyone", "who can be shown injected posts: everyone, by the pool, or followers of the source and of sharers"
-    )
+        "everyone", "who can be shown injected posts: everyone, by the pool (needs `feed.outside: pool`), or followers "
+        "of the author and of sharers, with `feed.outside: walks` also followers of these followers",
+    )  # fmt: skip
 
 
 class SourceClass(Section):
-    """Sources of one class: how many there are, what they publish and who follows them."""
+    """Sources of one class. `followed`, `taste_sd`, `side` and `tail` need `injection.audience: followers`."""
 
     count: int | None = setting(
         None, "number of sources, generated if the scenario has fewer; unset: those of the scenario", ge=0, le=10_000

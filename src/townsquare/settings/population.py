@@ -39,7 +39,7 @@ class Population(Section):
     )
     margins: dict[str, dict[str, float]] = setting(dict, "target shares: trait label -> answer -> share of people")
     stance: dict[str, StanceStart] = setting(dict, "initial stances by proposition name; `default` for the others")
-    confidence_mean: Share = setting(0.5, "mean initial confidence; 0.5 in SimSwarm")
+    confidence_mean: Share = setting(0.5, "mean initial confidence")
     confidence_sd: float = setting(0.0, "standard deviation of initial confidence, which is clipped to [0, 1]", ge=0)
     activity_shape: float = setting(
         0.69, "shape of the gamma distribution of activity, without lurkers; smaller: heavier tail", gt=0

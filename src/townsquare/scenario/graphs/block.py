@@ -32,7 +32,10 @@ class BlockParams(MemberParams):
     n_blocks: int = setting(2, "number of random blocks, or of stance ranges of equal width", ge=1, le=1000)
     mean_followed: float = setting(10.0, "accounts that an agent follows on average", ge=0)
     homophily: float = setting(
-        0.5, "share of follows inside the agent's block; the others are spread over all agents", ge=0, le=1
+        0.5,
+        "share of follows drawn inside the agent's block; the others are drawn from all agents, its block included",
+        ge=0,
+        le=1,
     )
     p_within: float | None = setting(None, "probability of a follow inside a block; needs `p_between`", ge=0, le=1)
     p_between: float | None = setting(

@@ -41,15 +41,20 @@ class Params(MemberParams):
     follow: float = setting(
         0.5, "probability of following the author of a promoted row, if not followed yet", ge=0, le=1
     )
-    posts_per_step: float = setting(0.5, "probability that a member posts an argument in a step", ge=0, le=1)
+    posts_per_step: float = setting(
+        0.5, "probability that an agent of this policy posts an argument in a step", ge=0, le=1
+    )
     notes: Literal["ignore", "attack", "praise"] = setting(
         "ignore", "ratings of notes on promoted rows: none, all not helpful, or all helpful"
     )
     cover: float = setting(
-        0.0, "probability of rating a note on other rows helpful, which builds a rating record", ge=0, le=1
+        0.0,
+        "unless `notes` is `ignore`: probability of rating a note on other rows helpful, for a rating record",
+        ge=0,
+        le=1,
     )
-    notes_from: int = setting(1, "first step in which members rate notes on promoted rows", ge=1, unit="step")
-    together: bool = setting(True, "let all members write the same argument in a step")
+    notes_from: int = setting(1, "first step in which notes on promoted rows are rated", ge=1, unit="step")
+    together: bool = setting(True, "all agents of this policy write the same argument in a step")
 
 
 def decide(views: Views, draws: StageDraws, params: Params) -> ProposedActions:

@@ -25,7 +25,7 @@ class KindParams(MemberParams):
     where it is smaller and as 20 where it is larger.
     """
 
-    base: float = setting(..., "log odds at activity 1, distance 0.5, plausibility 0.5, with all other terms at 0")
+    base: float = setting(..., "log odds at activity 1, distance 0.5, plausibility 0.5, all other terms 0")
     distance: float = setting(0.0, "log odds per unit of distance, |own stance - stance of the post|")
     engagement: float = setting(0.0, "log odds per unit of ln(1 + likes shown)")
     followed: float = setting(0.0, "log odds added if the author of the row is followed")
@@ -78,8 +78,8 @@ class Params(ByKind):
 
     attention: float = setting(
         -1.0,
-        "log odds per unit of ln(n/15), n: posts in the feed, limited to 10 to 20; -1: a longer feed gives no more "
-        "actions (fitted)",
+        "log odds per unit of ln(n/15), n: posts in the feed, limited to 10 to 20; -1: within these limits, a longer "
+        "feed gives no more actions (fitted)",
         ge=-1,
         le=0,
     )

@@ -21,7 +21,7 @@ from townsquare.simulation.feed.ranking_view import RankingView
 class Params(MemberParams):
     """Settings of the ranker `bridging`."""
 
-    gravity: float = setting(1.8, "decrease of the score per unit of ln(1 + age/2 h) (assumed, as in `affinity`)", ge=0)
+    gravity: float = setting(1.8, "decrease of the score per unit of ln(1 + age/2 h) (assumed)", ge=0)
     one_sided: float = setting(
         0.1,
         "weight of a reaction without a matching reaction from the other side; 1: all count equally (assumed)",
