@@ -110,8 +110,8 @@ in *Responses of moderation*. `make public` writes it: about 130 runs, half an h
 - [Realism](realism.md) defines each fact, its unit and the source of its published range. A value inside the range is
   **bold**. Square brackets: 95% CI over runs or, for facts of belief rules, the range over the fitted interval of the
   rule's parameter. An empty cell: not computed at this size.
-- *Not used for defaults*: no default was set from this fact. *From memory*: the source was not looked up, and the fact
-  is not counted.
+- *Not used for defaults*: no default was set to meet this fact [since its random
+  choice](realism.md#what-the-numbers-are-worth). *From memory*: not looked up, and not counted.
 - Classes: *runs* are computed from the simulated platform, *sittings* from survey sessions simulated with its people,
   and *rules* from experiments simulated with the default belief rules.
 - `feed_changes_move_attitudes_little` compares the ranker `recent` with `affinity`.
