@@ -78,7 +78,9 @@ def _by_key(run: Reads) -> pl.DataFrame:
     """Return injected posts of known veracity with their key and all that :func:`moderation_effects` compares."""
     known = known_posts(run).select("root")
     keys = run.table("posts").select(pl.col("post").alias("root"), "key")
-    marks = labels(run).select("root", pl.col("label_step").is_not_null().alias("labeled"), "takedown_step")
+    marks = labels(run).select(
+        "root", pl.col("label_step").is_not_null().alias("labeled"), "takedown_step", "downrank_step"
+    )
     met = reach(run).select("root", "veracity", "exposures", "reach")
     did = engagement_by_post(run).select("root", "engagement", "shares", "likes")
     frame = known.join(keys, on="root").join(met, on="root").join(marks, on="root").join(did, on="root", how="left")
@@ -111,8 +113,8 @@ def moderation_effects(run: Reads, without: Reads) -> pl.DataFrame:
         ``shares``, ``likes``), ``unit``, ``veracity``, ``n`` (posts), ``without`` and ``with`` (means), ``value``
         (mean of with less without: below 0 was prevented) with ``low`` and ``high`` (Student's interval over posts),
         ``p_paired`` (t-test), ``p_rank`` (Wilcoxon). Then ``prevented``: exposures that the class had without and not
-        with moderation, in all; ``harmed``: true posts that were labeled or taken down; ``missed``: false posts
-        that were neither (counts, without interval).
+        with moderation, in all; ``harmed``: true posts that were labeled, taken down or downranked; ``missed``: false
+        posts to which none of these happened (counts, without interval).
 
     Raises
     ------
@@ -129,7 +131,7 @@ def moderation_effects(run: Reads, without: Reads) -> pl.DataFrame:
         posts = both.filter(pl.col("veracity") == veracity)
         before, after = float(posts["exposures_without"].sum()), float(posts["exposures"].sum())
         rows.append(("prevented", "exposures", veracity, posts.height, before, after, before - after, *blank))
-    touched = pl.col("labeled") | pl.col("takedown_step").is_not_null()
+    touched = pl.col("labeled") | pl.any_horizontal(pl.col("takedown_step", "downrank_step").is_not_null())
     for name, veracity, which in (("harmed", "true", touched), ("missed", "false", ~touched)):
         posts = both.filter(pl.col("veracity") == veracity)
         count = float(posts.filter(which).height)

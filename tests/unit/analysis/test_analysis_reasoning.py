@@ -193,8 +193,13 @@ def test_what_persons_of_a_run_did() -> None:
 # --- moderation ----------------------------------------------------------------------------------------------
 
 
-def moderated(shown: dict[int, int], verdicts: dict[int, int], likes: dict[int, int] | None = None) -> FrameRun:
-    """Posts 0 to 3, the last two false, all injected in step 1; exposures, verdict steps and likes by post."""
+def moderated(
+    shown: dict[int, int],
+    verdicts: dict[int, int],
+    likes: dict[int, int] | None = None,
+    downranked: dict[int, int] | None = None,
+) -> FrameRun:
+    """Posts 0 to 3, the last two false, all injected in step 1; exposures, steps of events and likes by post."""
     exposures = [
         {
             "step": 1 + at % 4,
@@ -216,7 +221,9 @@ def moderated(shown: dict[int, int], verdicts: dict[int, int], likes: dict[int, 
             "exposures": exposures,
             "verdicts": [{"post": post, "step": step, "verdict": Verdict.FALSE} for post, step in verdicts.items()],
             "moderation_log": [
-                {"post": post, "step": step, "kind": LogKind.VERDICT, "reason": ""} for post, step in verdicts.items()
+                {"post": post, "step": step, "kind": kind, "reason": ""}
+                for kind, steps in ((LogKind.VERDICT, verdicts), (LogKind.DOWNRANKED, downranked or {}))
+                for post, step in steps.items()
             ],
             "actions": [
                 {"step": 1, "agent": at, "kind": K.LIKE, "target": post}
@@ -238,6 +245,13 @@ def test_effects_are_paired_by_post() -> None:
     assert rows["exposures", "false"]["value"] == -10.0
     assert rows["exposures", "false"]["p_paired"] == pytest.approx(scipy.stats.ttest_rel([10, 20], [30, 20]).pvalue)
     assert rows["prevented", "false"]["value"] == 20
+    assert rows["harmed", "true"]["value"] == 1
+    assert rows["missed", "false"]["value"] == 1
+
+
+def test_downranked_posts_are_not_missed() -> None:
+    with_downranks = moderated({0: 20, 1: 20, 2: 10, 3: 20}, {}, downranked={0: 2, 3: 2})
+    rows = {(row["measure"], row["veracity"]): row for row in moderation_effects(with_downranks, WITHOUT).to_dicts()}
     assert rows["harmed", "true"]["value"] == 1
     assert rows["missed", "false"]["value"] == 1
 
