@@ -184,7 +184,10 @@ def freeze(
         raise SettingError("bundle", got="no run", allowed="at least one run, recorded or planned")
     listed, notes = _hypotheses(hypotheses, {entry.arm for entry in entries})
     made = (now or datetime.now(UTC)).isoformat(timespec="seconds")
-    measures = {each.name: {"title": each.heading, "unit": each.unit, "higher": each.higher} for each in numbered()}
+    measures = {
+        each.name: {"title": each.heading, "definition": each.definition, "unit": each.unit, "higher": each.higher}
+        for each in numbered()
+    }
     draft = Bundle(made, current_version(), environment(), tuple(entries), measures, tuple(listed), notes, baseline)
     return replace(draft, digest=draft.computed_digest())
 
