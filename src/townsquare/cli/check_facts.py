@@ -20,7 +20,7 @@ default belief rules, whatever rule the run uses.
 Value: mean over runs [95% CI]; of rules: with the default of a parameter [over the interval of that parameter].
 Target: the published range. Inside, uncertain: the interval in brackets contains an end of the target.
 Certainty of the target: computed from public data, read on a page, or from memory (then not scored).
-Not for defaults: no default was set from this fact.
+Not for defaults: a fact drawn by lot; since then, no default was set to meet it.
 """
 FACT = "id statement unit certainty scope left_out verify direction definition drives source interval_from"
 
