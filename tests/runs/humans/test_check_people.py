@@ -251,6 +251,12 @@ def test_folders_that_are_not_there(tmp_path: Path, capsys: pytest.CaptureFixtur
         ts.check_people(write(tmp_path, "a.csv", LABELS, [["s", "x", "p", 1, 7, 1, 1, ""]]))
 
 
+def test_chats_without_a_column_that_tells_their_form_are_refused(tmp_path: Path) -> None:
+    folder = write(tmp_path, "trajectories.csv", ["participant_id", "initial_stance"], [["p", 0.5]])
+    with raises_error(DataError, allowed="trajectories.csv with a column persuader_side or judge_kind or card"):
+        ts.check_people(folder)
+
+
 def test_the_shared_experiments_meet_what_the_page_says() -> None:
     folders = [SHARED / "data" / name for name in ("headlines", "known_evidence_groups", "opinion_panel")]
     if not all(folder.is_dir() for folder in folders):

@@ -13,7 +13,7 @@ from townsquare.core.tabular import TABLE_KINDS, read_table
 from townsquare.humans.effects import crowds, known_samples, labels, repetition, retest
 from townsquare.humans.effects.chats import check_trajectories
 from townsquare.humans.effects.contract import Arm, Check, Form, Source
-from townsquare.humans.read import PEOPLE, mapping_of, read_humans
+from townsquare.humans.read import FOLDERS, PEOPLE, mapping_of, read_humans
 from townsquare.humans.trajectories import Trajectories
 
 FORMS: tuple[Form, ...] = (
@@ -21,7 +21,7 @@ FORMS: tuple[Form, ...] = (
     retest.SITTING,
 )  # fmt: skip
 PAGE = "docs/beliefs-and-people.md"
-TRAJECTORIES = f"trajectories ({PEOPLE} as in docs/humans.md)"
+TRAJECTORIES = f"trajectories ({PEOPLE} with a column {' or '.join(FOLDERS.values())})"
 
 
 @checked
