@@ -40,7 +40,10 @@ ABLATIONS: dict[str, dict[str, Any]] = {
     "sharing does not fall with the age of a post": {"policy.age_power": 0.0},
     "no homophily": {"graph.homophily": 0.0, "graph.taste_homophily": 0.0},
     "no following back, no triadic closure": {"graph.follow_back": 0.0, "graph.closure": 0.0},
-    "injected posts reach everybody": {"injection.audience": "everyone"},
+    "injected posts and recommendations from one pool for everybody": {
+        "injection.audience": "everyone",
+        "feed.outside": "pool",
+    },
     "the belief rule `exposure-bounded` instead of `credence`": {
         "beliefs": {"rule": "exposure-bounded", "pull": 0.005, "anchor": 0, "likes_at_most": 5}
     },

@@ -72,16 +72,15 @@ def check_fits(scenario: Scenario, settings: Settings) -> None:
     Raises
     ------
     SettingError
-        A setting names a post, an agent, a source or a proposition that is not there, or gives steps another length
-        than the one by which posts with times were assigned to steps.
+        A setting names a post, an agent, a source or a proposition that is not there, gives steps another length than
+        the one by which posts with times were assigned to steps, or shows posts of sources to nobody.
     """
-    minutes, length = settings.config.time.step_minutes, scenario.step_length
-    if minutes is not None and length is not None and not math.isclose(minutes * 60.0, length):
-        allowed = f"{length / 60.0:g}, as `step_length` in the scenario, by which times of posts became steps"
-        do = "change both, or neither"
-        raise SettingError("time.step_minutes", got=f"{minutes:g}", allowed=allowed, do=do)
+    _check_length(settings.config.time.step_minutes, scenario.step_length)
     scenario = expanded(scenario, settings.config)
     stages = [settings, *(later for _, later in settings.changes)]
+    if settings.config.injection.audience == "everyone" and (scenario.posts.source >= 0).any():
+        for stage in stages:
+            _check_outside(stage)
     there = Nameable(
         posts=len(scenario.posts),
         persons=settings.config.agents,
@@ -92,6 +91,20 @@ def check_fits(scenario: Scenario, settings: Settings) -> None:
     )
     for stage in stages:
         check_references(there, sections_of(stage))
+
+
+def _check_length(minutes: float | None, length: float | None) -> None:
+    if minutes is not None and length is not None and not math.isclose(minutes * 60.0, length):
+        allowed = f"{length / 60.0:g}, as `step_length` in the scenario, by which times of posts became steps"
+        raise SettingError("time.step_minutes", got=f"{minutes:g}", allowed=allowed, do="change both, or neither")
+
+
+def _check_outside(settings: Settings) -> None:
+    """Refuse walks along follows where nobody follows a source; a ranker may retrieve posts in another way."""
+    if settings.config.feed.outside == "walks" and settings.members["ranker"].retrieve is None:
+        got = "everyone, but with feed.outside=walks nobody is shown the posts of sources, which have no followers"
+        do = "set injection.audience=followers, or feed.outside=pool"
+        raise SettingError("injection.audience", got=got, do=do)
 
 
 def contents_now(settings: Settings, folder: Path | None) -> dict[str, str]:

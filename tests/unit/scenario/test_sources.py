@@ -16,6 +16,7 @@ from townsquare.core.errors import SettingError
 from townsquare.scenario.contents import Scenario
 from townsquare.scenario.load import load_scenario
 from townsquare.scenario.population.sample import People, sample_people
+from townsquare.scenario.settings import resolve_for
 from townsquare.scenario.sources.audiences import Audiences, sides_of
 from townsquare.scenario.sources.expand import everyday_texts, expanded, rows_of_class
 from townsquare.scenario.sources.publishing import Publications, poisson, published
@@ -201,6 +202,9 @@ def test_audiences_that_cannot_be_are_refused() -> None:
         audiences_of(people, {})
     with raises_error(SettingError, where="sources.low_credibility.taste_sd", do="set population.taste=true"):
         audiences_of(people, population={})
+    with raises_error(SettingError, where="injection.audience", got="everyone", do="or feed.outside=pool"):
+        resolve_for("health-rumor", None, ["injection.audience=everyone"])
+    assert resolve_for("health-rumor", None, ["injection.audience=everyone", "feed.outside=pool"])
 
 
 # --- publishing --------------------------------------------------------------------------------------------
