@@ -89,7 +89,7 @@ class SecondRule(NamedTuple):
             shown = f"less than {LITTLE:g} under {listed(list(self.rules))}"
         finding, so = f"disagree about an effect of {label}", "; it depends on the rule"
         if self.agree:
-            finding, so = f"find {'an effect' if _direction(self.first) else 'no effect'} of {label}", ""
+            finding, so = f"find {'an effect' if _direction(self.first) else 'no detectable effect'} of {label}", ""
         return (
             f"Two belief rules {finding} on the mean stance on “{statement}”: {shown}{so} (computed again from the "
             f"recorded exposures of {count(self.seeds, 'seed')})."

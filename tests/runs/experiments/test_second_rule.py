@@ -43,7 +43,7 @@ def test_equal_arms_have_no_effect_under_either_rule(run: ts.Run) -> None:
     both = under_second_rule({("a", 1): run, ("b", 1): run}, "a", "b", "vaccine_safe")
     assert both is not None
     assert (both.first[0], both.second[0], both.agree) == (0.0, 0.0, True)
-    assert "find no effect of b on" in both.sentence("b", "It is safe")
+    assert "find no detectable effect of b on" in both.sentence("b", "It is safe")
     other = ts.run("health-rumor@1", agents=30, steps=2, seed=1, settings={"beliefs.rule": "averaging"})
     assert under_second_rule({("a", 1): run, ("b", 1): other}, "a", "b", "vaccine_safe") is None
 

@@ -115,8 +115,8 @@ def test_numbers_are_those_of_the_record(folder: Path, documents: Mapping[str, D
         "rows put into the feed by another person": by_persons,
         "accepted actions on rows of a feed": actions.height,
         "posts and comments written by persons": posts.filter(pl.col("kind").is_in([0, 2])).height,
-        "causes of belief changes": trail.height,
-        "causes that are rows put into the feed by another person": causes.height,
+        "contributions of exposures to beliefs": trail.height,
+        "of these, from rows put into the feed by another person": causes.height,
     }
     profile = measured(document, "Profile")
     assert profile["persons"] == profile["persons with traits"] == persons.len()
