@@ -116,7 +116,7 @@ in *Responses of moderation*. `make public` writes it: about 130 runs, half an h
 - *Not used for defaults*: no default was set to meet this fact [since its random
   choice](realism.md#what-the-numbers-are-worth). *From memory*: not looked up, and not counted.
 - Classes: *runs* are computed from the simulated platform, *sittings* from survey sessions simulated with its people,
-  and *rules* from experiments simulated with the default belief rules.
+  and *rules* from experiments simulated with the rules `credence` and `averaging`.
 - `feed_changes_move_attitudes_little` compares the ranker `recent` with `affinity`.
 """
 _READING = """A difference in percent is relative to the mean of the first

@@ -38,7 +38,8 @@ def agent_number(run: Run, given: int | str, where: str = "agent") -> int:
         return int(given)
     if own:
         return int(min(own))
-    allowed = "the number of an agent" + (", or its name" if names else "")
+    by_name = ", its name, or the id of a respondent" if any("/" in name for name in names) else ", or its name"
+    allowed = "the number of an agent" + (by_name if names else "")
     known = names if "/" in text else dict.fromkeys(name.partition("/")[0] for name in names)
     raise SettingError(where, got=repr(given), allowed=allowed, do=did_you_mean(text, list(known)[:MOST_SUGGESTED]))
 

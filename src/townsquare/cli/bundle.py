@@ -30,7 +30,7 @@ def bundle(
     out
         Output file.
     hypotheses
-        A YAML file with a list of hypotheses (outcome, arm, expect), or a plain text.
+        A YAML file with a list `hypotheses` of {outcome, arm, expect}, or a plain text.
     seeds
         Seeds of planned runs: how many (10), a list (3,5,8) or a range (1-20).
     targets
@@ -46,8 +46,8 @@ def bundle(
     others = [target for target in targets if Path(target) not in folders]
     planned_targets: list[str | None] = [*others] or ([] if folders else [None])
     for target in planned_targets:
-        base = sized.settings(target)
-        entries += planned(base, options.varied(vary or []), parse_seeds(seeds, base.config.seed))
+        base, (layers, _) = sized.settings(target), sized.layers(target)
+        entries += planned(base, options.varied(vary or []), parse_seeds(seeds, base.config.seed), layers)
     made = freeze(entries, hypotheses, entries[0].arm if entries else "")
     with options.writing(out, replace=replace):
         made.save(out)

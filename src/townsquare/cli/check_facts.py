@@ -16,8 +16,8 @@ if TYPE_CHECKING:
 
 LEGEND = """\
 Class: runs, sittings (random posts shown once to random people of the run, as in a survey), notes, or rules: the
-default belief rules, whatever rule the run uses.
-Value: mean over runs [95% CI]; of rules: with the default of a parameter [over the interval of that parameter].
+belief rules credence and averaging, whatever rule the run uses.
+Value: mean over runs [95% CI]; of rules: with the fitted value of a parameter [over its interval].
 Target: the published range. Inside, uncertain: the interval in brackets contains an end of the target.
 Certainty of the target: computed from public data, read on a page, or from memory (then not scored).
 Not for defaults: a fact drawn by lot; since then, no default was set to meet it.

@@ -1,4 +1,4 @@
-"""``townsquare check people``: the shipped rules compared with experiments on people."""
+"""``townsquare check people``: belief rules compared with experiments on people."""
 
 from __future__ import annotations
 
@@ -19,14 +19,15 @@ def people(
 ) -> int:
     """Compare observed and predicted effects in experiments on people, by arm.
 
-    Default parameters are used. What people do without treatment is taken from the control arms of the data.
+    Parameters have the values in docs/beliefs-and-people.md. What people do without treatment is taken from the
+    control arms of the data.
 
     Parameters
     ----------
     folders
         Folders of data, recognized by their columns; see docs/beliefs-and-people.md.
     fit
-        Fit one parameter per data set to its other studies, groups or people, instead of the default value.
+        Fit one parameter per data set to its other studies, groups or people, instead of using its value there.
     markdown
         Print Markdown, for docs/beliefs-and-people.md.
     """

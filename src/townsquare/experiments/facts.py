@@ -50,8 +50,8 @@ def check_facts(
     -------
     FactReport
         ``answer`` says how many facts lie in their published range; ``checks`` has each fact with its value and its
-        interval over runs. Facts about belief rules are computed with default rules and values, not with those of the
-        runs.
+        interval over runs. Facts about belief rules are computed with ``credence`` and ``averaging``, not with the rule
+        of the runs.
 
     Raises
     ------

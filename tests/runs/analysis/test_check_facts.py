@@ -90,7 +90,7 @@ def test_the_first_line_is_the_answer(run: Run, capsys: pytest.CaptureFixture[st
     answer, left_out, of_rules, by_class, *rest = shown.splitlines()
     assert (answer, left_out, of_rules, by_class) == tuple(str(ts.check_facts(run)).splitlines())
     assert "facts not used for defaults inside" in left_out
-    assert "facts of the default belief rules inside" in of_rules
+    assert "facts of the rules `credence` and `averaging` inside" in of_rules
     assert all(f"{name} " in by_class for name in ("runs", "sittings", "rules"))
     for words in ("unshared_posts", "not scored", "Not measured", "what determines them"):
         assert any(words in line for line in rest), words

@@ -134,3 +134,12 @@ def test_the_commands(run_folder: Path, tmp_path: Path, capsys: pytest.CaptureFi
     assert len(Bundle.load(plan).entries) == 4
     assert main(["verify", str(plan)]) == 0
     assert "4 runs are planned" in capsys.readouterr().out
+
+
+def test_a_plan_has_the_settings_of_the_comparison_that_executes_it(tmp_path: Path) -> None:
+    vary = "moderation.strategy=none,hybrid"  # the scenario says hybrid: an arm without it has no settings of it
+    given = ["health-rumor@1", "--vary", vary, "--seeds", "1", "--agents", "20", "--steps", "1"]
+    plan, study = str(tmp_path / "plan.json"), str(tmp_path / "study")
+    assert main(["bundle", *given, "--out", plan]) == 0
+    assert main(["compare", *given, "--out", study, "--workers", "1", "--rules", "one", "--quiet"]) == 0
+    assert main(["verify", plan, "--runs", study, "--sample", "0"]) == 0

@@ -271,6 +271,6 @@ def test_facts_of_belief_rules_stand_apart_and_only_for_the_rule_they_are_of(tmp
     }
     texts = {rule: str(ts.protocol(run)) for rule, run in runs.items()}
     assert "Published facts and the belief rule `credence`" in texts["credence"]
-    assert "facts of the default belief rules inside" in texts["credence"]
+    assert "facts of the rules `credence` and `averaging` inside" in texts["credence"]
     assert "Published facts and the belief rule" not in texts["averaging"]
     assert "this run uses `averaging`" in texts["averaging"]

@@ -132,6 +132,8 @@ def test_a_run_has_the_traits_the_names_and_homophily(folder: Path, monkeypatch:
     names = run.table("texts")["content"]
     first = agent_number(run, "R_005")
     assert names[run.table("agents")["name"][first]].startswith("R_005/")
+    with raises_error(SettingError, allowed="the number of an agent, its name, or the id of a respondent"):
+        agent_number(run, "R_999")
 
 
 @pytest.mark.parametrize(

@@ -231,7 +231,7 @@ function FactsCard({ data, asked }: { data: Compared; asked: boolean }): JSX.Ele
   const [wanted, setWanted] = useState(asked);
   if (!data.finished) return null;
   return (
-    <Section title="Published facts, by arm" {...(wanted ? { csv: { name: "facts", query: { comparison: data.id } } } : {})} note="Facts about people and platforms, measured in the runs of each arm together: mean with 95% CI. ✓ the mean is inside the published range, ✗ outside; uncertain: the CI contains an end of the range; not scored: the published range was not checked against its source. Facts of the default belief rules are counted apart; they are the same for all runs." wide>
+    <Section title="Published facts, by arm" {...(wanted ? { csv: { name: "facts", query: { comparison: data.id } } } : {})} note="Facts about people and platforms, measured in the runs of each arm together: mean with 95% CI. ✓ the mean is inside the published range, ✗ outside; uncertain: the CI contains an end of the range; not scored: the published range was not checked against its source. Facts of the rules credence and averaging are counted apart; they are the same for all runs." wide>
       {wanted ? (
         <div className="scroll" tabIndex={0}>
           {data.arms.map((arm) => (

@@ -94,9 +94,9 @@ class FactReport:
 
     @property
     def of_rules(self) -> str:
-        """The same of facts of the default belief rules, whatever rule the runs use; empty where none is measured."""
+        """The same of facts of `credence` and `averaging`, whatever rule the runs use; empty where none is measured."""
         checks = [check for check in self.checks if check.scored and check.fact.scope == "rule"]
-        return _inside(checks, "facts of the default belief rules") if checks else ""
+        return _inside(checks, "facts of the rules `credence` and `averaging`") if checks else ""
 
     @property
     def by_class(self) -> str:

@@ -24,7 +24,8 @@ from townsquare.core.registry import check_known
 from townsquare.experiments.arms import arms_of
 from townsquare.experiments.manifest import FILE, Experiment
 from townsquare.record.run import Run
-from townsquare.settings.layers import read_yaml
+from townsquare.scenario.settings import resolve_with_scenario
+from townsquare.settings.layers import Layer, read_yaml
 from townsquare.settings.resolve import Settings, current_version, resolve
 
 FORMAT = 2
@@ -168,8 +169,9 @@ def freeze(
     entries : sequence of Entry
         Of :func:`planned` and :func:`recorded`; at least one.
     hypotheses : Path, optional
-        A YAML list, or a text of at most 1,000,000 bytes that is kept as it is. An item of the list says ``outcome``,
-        ``arm`` and ``expect`` (higher, lower, no difference; against the baseline), and what else one wants to say.
+        A YAML file with a list ``hypotheses``, or a text of at most 1,000,000 bytes. An item of the list says
+        ``outcome``, ``arm`` and ``expect`` (higher, lower, no difference; against the baseline), and
+        what else one wants to say.
     baseline : str
         Arm that the others are compared with.
     now : datetime, optional
@@ -219,10 +221,18 @@ def _hypothesis(given: object, where: str, arms: set[str]) -> dict[str, str]:
     return hypothesis
 
 
-def planned(settings: Settings, vary: Mapping[str, Sequence[Any]], seeds: Sequence[int]) -> list[Entry]:
-    """Return planned runs: every combination of the settings that vary, with every seed."""
-    plain, pairs = settings.plain(), itertools.product(arms_of(vary), seeds)
-    runs = [(arm.name if vary else "", seed, resolve(plain, arm.changes, {"seed": seed})) for arm, seed in pairs]
+def planned(
+    settings: Settings, vary: Mapping[str, Sequence[Any]], seeds: Sequence[int], layers: Sequence[Layer] = ()
+) -> list[Entry]:
+    """Return planned runs: every combination of the settings that vary, with every seed.
+
+    ``layers`` are those that ``settings`` come from: the members that an arm does not choose then leave no settings in
+    it, as in a comparison.
+    """
+    below = layers or (settings.plain(),)
+    arms = [(arm.name if vary else "", resolve_with_scenario(*below, arm.changes)) for arm in arms_of(vary)]
+    pairs = itertools.product(arms, seeds)
+    runs = [(name, seed, resolve(arm.plain(), {"seed": seed})) for (name, arm), seed in pairs]
     return [
         Entry("planned", arm, seed, run.config.steps, run.plain(), run.digest, run.scenario_digest)
         for arm, seed, run in runs

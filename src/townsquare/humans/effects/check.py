@@ -1,4 +1,4 @@
-"""Compare the default belief rules with experiments on people: the front of ``townsquare check people``."""
+"""Compare predictions with experiments on people: the front of ``townsquare check people``."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def check_people(
     fit: bool = False,
     on_progress: Callable[[int], None] | None = None,
 ) -> list[Arm]:
-    """Compare the predictions of the default belief rules with experiments on people.
+    """Compare experiments on people with the predictions of ``credence``, ``averaging`` and ``beliefs.answers``.
 
     Parameters
     ----------
@@ -39,7 +39,7 @@ def check_people(
         Folders of data in one of the forms of docs/beliefs-and-people.md, recognized by their columns.
     fit : bool
         Predict each study, group or person with one parameter fitted to the others of its data set, instead of with
-        the default value.
+        the value in docs/beliefs-and-people.md.
     on_progress : callable, optional
         Called with the number of folders that are read.
 
