@@ -18,7 +18,7 @@ def report(
     parquet: bool = False,
     as_json: options.AsJson = False,
 ) -> int:
-    """Write report.html into each folder; with --out, also all figures and tables as files.
+    """Write report.html into each folder; with --out, there instead, with figures and tables as files.
 
     Parameters
     ----------
