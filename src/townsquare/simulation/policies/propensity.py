@@ -2,10 +2,10 @@
 
 Made for feeds, and set by hand to published facts about them: what share of the rows that people examine on a platform
 are shared, by whom, and how soon. The policy `statistical` is fitted to one sitting of a survey instead, in which every
-participant judges every post. The two differ on purpose. When random people are asked, they share false posts
-less often than true ones (0.47 to 0.92 times); in a feed, false posts are shared 1.7 times as often or more for each
-view, because most of those who are shown a source of low credibility have a taste for such sources. Here both come from one propensity; see
-``docs/policies.md``.
+participant judges every post. The two differ on purpose. When random people are asked, they share false posts less
+often than true ones (0.47 to 0.92 times); in a feed, false posts are shared 1.7 times as often or more for each view,
+because most of those who are shown a source of low credibility have a taste for such sources. Here both come from one
+propensity; see ``docs/policies.md``.
 
 Every draw that decides an action is kept for life by agent, post and kind, so that arms of a comparison share it.
 Agents act on the first showing of a post only.

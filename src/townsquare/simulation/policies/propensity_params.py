@@ -50,7 +50,8 @@ class Params(MemberParams):
     plausibility: float = setting(
         1.35,
         "log of the factor on the probability of a share (in surveys, its odds) per unit of plausibility of the post, "
-        "with `label_route: direct` (tuned: in surveys, people share false posts 0.47 to 0.92 times as often as true ones)",
+        "with `label_route: direct` (tuned: in surveys, people share false posts 0.47 to 0.92 times as often as true "
+        "ones)",
     )
     concordance: float = setting(
         2.5,
