@@ -176,8 +176,8 @@ def page(figures: dict[str, Any]) -> str:
         "",
         "## Growth",
         "",
-        "Statistical policy, hybrid moderation, `exposure-bounded` beliefs with trust and novelty for every pair of "
-        "agent and author, feeds",
+        "Statistical policy, hybrid moderation, `exposure-bounded` beliefs with trust for every pair of agent "
+        "and author and novelty for every pair of agent and root, feeds",
         f"of 15 + 10 without comments in every size, everybody online, {rows[0]['steps']:.0f} steps, all recorded.",
         "Median of the steps from the third on.",
         "",
@@ -233,8 +233,8 @@ def long_section(found: Mapping[str, Mapping[str, float]]) -> list[str]:
         "## A million agents",
         "",
         "Feeds of 15 + 10, everybody online, exposures, actions, beliefs and trail recorded; `exposure-bounded` with",
-        "trust and novelty for every pair of agent and author, except in the last row. Median of the steps from the "
-        "third on.",
+        "trust for every pair of agent and author and novelty for every pair of agent and root, except in the last row. "
+        "Median of the steps from the third on.",
         "",
         "| agents, and what differs | steps | seconds a step | processor seconds a step | peak GiB | MiB on disk |",
         "|---|---:|---:|---:|---:|---:|",

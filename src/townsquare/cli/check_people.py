@@ -27,7 +27,7 @@ def people(
     folders
         Folders of data, recognized by their columns; see docs/beliefs-and-people.md.
     fit
-        Fit one parameter per data set to its other studies, groups or people, instead of using its value there.
+        Predict each study, group or person with a parameter fitted to the others of the data set.
     markdown
         Print Markdown, for docs/beliefs-and-people.md.
     """
