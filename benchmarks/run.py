@@ -76,8 +76,8 @@ def page(rows: list[dict[str, float]], kernel: dict[str, float], load: float) ->
         "## The exposure rule against the published formula",
         "",
         f"{kernel['agents']:.0f} agents, {kernel['rows']:.0f} exposures each, {kernel['steps']:.0f} steps, with "
-        "trust for every pair of agent and author and novelty for every pair of agent and root; the forms run one after "
-        "the other in one process.",
+        "trust for every pair of agent and author and novelty for every pair of agent and root; the forms run one after"
+        " the other in one process.",
         "",
         "| form | exposures a second | our kernel on one thread is faster by | on all threads |",
         "|---|---:|---:|---:|",

@@ -233,8 +233,8 @@ def long_section(found: Mapping[str, Mapping[str, float]]) -> list[str]:
         "## A million agents",
         "",
         "Feeds of 15 + 10, everybody online, exposures, actions, beliefs and trail recorded; `exposure-bounded` with",
-        "trust for every pair of agent and author and novelty for every pair of agent and root, except in the last row. "
-        "Median of the steps from the third on.",
+        "trust for every pair of agent and author and novelty for every pair of agent and root, except in the last row."
+        " Median of the steps from the third on.",
         "",
         "| agents, and what differs | steps | seconds a step | processor seconds a step | peak GiB | MiB on disk |",
         "|---|---:|---:|---:|---:|---:|",

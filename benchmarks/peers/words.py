@@ -28,10 +28,10 @@ HOW = """## How it was measured
 
 ABOUT = {
     "exposure": """\
-The rule of SimSwarm's page with trust for every pair of agent and author, novelty for every pair of agent and root, and 25
-exposures per agent and step from 4,000 posts. *As published* copies an agent's state at every update; *in place* is the
-same loop without copies. Townsquare also writes a row of the trail (the table of causes) for every exposure. The column
-*difference* compares with the loop, over the first 1,000 agents.
+The rule of SimSwarm's page with trust for every pair of agent and author, novelty for every pair of agent and root, and
+25 exposures per agent and step from 4,000 posts. *As published* copies an agent's state at every update; *in place* is
+the same loop without copies. Townsquare also writes a row of the trail (the table of causes) for every exposure. The
+column *difference* compares with the loop, over the first 1,000 agents.
 """,
     "bounded_confidence": """\
 All agents at once move to the mean stance of the accounts that they read, counting only stances within 0.4 of their
