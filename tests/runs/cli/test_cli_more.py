@@ -363,7 +363,7 @@ def test_help_of_a_command_is_its_docstring_without_the_parameters(capsys: Captu
     for words, text in (
         (["resume"], "Resume a stopped run; its recorded steps are executed again and compared. --set takes only"),
         (["debate", "sweep"], "Run debates for every combination of settings. One agent debates"),
-        (["check", "people"], "Default parameters are used."),
+        (["check", "people"], "Parameters have the values in docs/beliefs-and-people.md."),
     ):
         assert main([*words, "--help"]) == 0
         before, _, listed = capsys.readouterr().out.partition("╭")
