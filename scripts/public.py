@@ -23,13 +23,13 @@ from townsquare.experiments.manifest import Experiment
 
 PAGE = Path(__file__).resolve().parents[1] / "docs" / "public.md"
 SCENARIO = "health-rumor"
-LARGE = {"agents": 20_000, "sources.reliable.count": 40, "sources.low_credibility.count": 80}
+LARGE = {"agents": 20_000, "sources.reliable.count": 40, "sources.low_credibility.count": 80}  # as `_SOURCES` says
 RANKERS = ["affinity", "recent", "engagement", "bridging"]
 RESPONSES = ["none", "label", "note", "takedown", "downrank"]
 ABLATIONS: dict[str, dict[str, Any]] = {
     "no taste for sources of low credibility": {"population.taste": False, "sources.low_credibility.taste_sd": 0},
     "recommendations from one pool for everybody": {"feed.outside": "pool"},
-    "no posts from accounts that are not followed": {"feed.outside_share": 0.0},
+    "no posts from accounts that are not followed": {"feed.others": 0},
     "60 posts examined per session instead of 15": {"feed.depth_mean": 60.0},
     "people do not differ in activity and propensity": {
         "population.activity_sd": 0.1,
@@ -82,7 +82,7 @@ def main() -> None:
         _INTRODUCTION,
         "## Facts\n",
         f"2,000 people, {asked.seeds} seeds: {base}\n",
-        f"20,000 people, {asked.large} seeds: {with_20_000}\n",
+        f"20,000 people, {asked.large} seeds, {_SOURCES}: {with_20_000}\n",
         *_fact_table({"2,000 people": base, "20,000 people": with_20_000}),
         "\n## Rankers\n",
         f"2,000 people, {asked.seeds} seeds. Differences from the ranker `{RANKERS[0]}`, paired by seed. {_READING}\n",
@@ -90,8 +90,8 @@ def main() -> None:
         "\n## Responses of moderation\n",
         f"2,000 people, {asked.seeds} seeds. {_RESPONSES}",
         *_effects(responses, OUTCOMES["responses"]),
-        "\nDifferences of the mean final stance from no moderation, by group. Groups are formed by the number of "
-        "exposures to false posts without moderation.\n",
+        "\nDifferences of the mean final stance from no moderation. Groups: by the number of exposures to false posts "
+        "without moderation.\n",
         *_exposed(responses),
         "\n## Shorter steps, and ablations\n",
         f"2,000 people, {few} seeds.\n",
@@ -105,9 +105,10 @@ def main() -> None:
     PAGE.write_text("\n".join(parts).rstrip() + "\n", encoding="utf-8")
 
 
+_SOURCES = "40 reliable sources and 80 of low credibility (else 15 and 40)"
 _INTRODUCTION = """# The public of Marlow Bay
 
-This page reports results of the scenario `health-rumor`, a simulated town called Marlow Bay, without moderation except
+This page reports results of `health-rumor`, the simulated town Marlow Bay, without moderation except
 in *Responses of moderation*. `make public` writes it: about 130 runs, half an hour on two processors.
 
 - [Realism](realism.md) defines each fact, its unit and the source of its published range. A value inside the range is
@@ -131,12 +132,12 @@ For comparison with published effects:
 
 - **Label** (the verdict *false* is shown). In 21 experiments, labels cut the sharing of false posts by 25% and belief
   in them by 28%, among those who see a label (Martel and Rand 2024). Half of the desk's labels come more than 8 hours
-  after the post, when most people who will see it have seen it. *Labeled exposures* have a verdict or a note.
-- **Note.** On X, notes cut reposts by 46% after they are shown and by 11% over the life of a post. A run of 2,000
-  people has few shares after a note; [Moderation](moderation.md#contributors) has notes by contributors, also for
+  after the post, when most people who will see it have seen it. *Labeled exposures* show this verdict or a note.
+- **Note.** On X, notes cut reposts by 46% after they are shown and by 11% over the life of a post. With 2,000
+  people, few shares follow a note; [Moderation](moderation.md#contributors) has notes by contributors, also for
   20,000 people.
-- **Takedown.** The desk takes down 56% of the false posts, most of them after most of their views. (It rules on 60%,
-  but some rulings would come after the end of the run.)
+- **Takedown.** The desk takes down 56% of the false posts, most of them after most of their views.
+  (It rules on 60%, some after the end of the run.)
 - **Downranking.** We know of no published effect size.
 - **Beliefs.** On Facebook, a third less like-minded content for three months changed no attitude (Nyhan et al. 2023).
 """

@@ -159,7 +159,7 @@ def popularity(data: Path) -> list[str]:
         )
         for row in size_models(x).iter_rows(named=True)
     ]  # fmt: skip
-    head = ("x_min", "agents", "α", "95% CI", "compared with", "log likelihood ratio", "p", "better")
+    head = ("x_min", "agents", "α", "95% CI", "compared with", "Vuong's z", "p", "better")
     lines += table(head, rows)
     lines += [
         "Over all these agents (x_min 1), a lognormal fits clearly better. In the tail (x_min 6), power law and "

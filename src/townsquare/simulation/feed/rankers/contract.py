@@ -64,7 +64,7 @@ class Ranker(FamilyMember):
         Posts with equal scores are ordered at random, separately for each reader.
     retrieve : callable, optional
         Returns the candidates from accounts that a reader does not follow, see :data:`Retrieve`; those with the highest
-        scores are shown. Without it, candidates are drawn from the shared pool.
+        scores are shown. Without it, they come as `feed.outside` says.
     """
 
     score: Callable[[RankingView, Any], Float]
