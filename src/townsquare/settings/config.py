@@ -112,7 +112,7 @@ class Feed(Section):
         None, "mean number of rows that an agent examines in a step (geometric distribution); unset: all rows", ge=1
     )
     outside_share: Share = setting(
-        0.3, "with `depth_mean`: probability of a row from another account, if both kinds are left (assumed)")  # fmt: skip
+        0.3, "with `depth_mean`: probability of a row from another account, if both kinds last (assumed)")  # fmt: skip
     error: float = setting(
         0.0, "scale of a logistic error added to the score of each reader and root, constant during a run", ge=0
     )
