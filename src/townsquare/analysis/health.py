@@ -88,7 +88,7 @@ def _windows(run: Reads) -> Iterator[tuple[int, int]]:
 
 @once_a_run
 def belief_movement(run: Reads) -> pl.DataFrame:
-    """Belief change in each step, and how many changes overshoot: go beyond every stance that the person held or saw.
+    """Belief change in each step, and how many changes overshoot: go beyond the previous stance and all stances shown.
 
     A move *overshoots* when the exposures alone carry a person beyond its own stance and everything it was shown: the
     sum of their contributions leaves the hull of the stance before and the stances of the posts that moved it. A rule
