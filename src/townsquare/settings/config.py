@@ -95,9 +95,7 @@ class Feed(Section):
         None, "maximum comments under a post; unset: 3, or 0 above 100,000 agents", ge=0, le=3
     )
     show_labels: bool = setting(True, "show verdicts and notes in feeds, and offer notes for rating")
-    show_flags: bool = setting(
-        False, "show the number of flags of a row to agents with a language model (MOSAIC, appendix E)"
-    )
+    show_flags: bool = setting(False, "show the number of flags of a row to agents with a language model")
     seen_cap: int = setting(2000, "maximum seen roots that an agent remembers; the oldest are forgotten first", ge=1)
     repeat: bool = setting(True, "a root may be shown again; false: each agent is shown a root once")
     window_hours: float | None = setting(
@@ -132,7 +130,9 @@ class Feed(Section):
 class Actions(Section):
     """Which actions agents may take."""
 
-    enabled: list[ActionName] | None = setting(None, "allowed kinds of action; unset: all but `block`")
+    enabled: list[ActionName] | None = setting(
+        None, "allowed kinds of action; unset: all but `block`. Notes also need the strategy `community` or `hybrid`"
+    )
     also: tuple[ActionName, ...] = setting((), "additional allowed kinds, such as `block`")
     comment_length: int = setting(250, "maximum length of a comment", ge=1, le=10000, unit="characters")
     post_length: int = setting(2000, "maximum length of a post or note", ge=1, le=100000, unit="characters")

@@ -15,9 +15,11 @@ class StanceStart(Section):
     """Initial stances for one proposition."""
 
     kind: Literal["normal", "uniform", "camps", "constant"] = setting("normal", "distribution of initial stances")
-    mean: float = setting(0.0, "mean of the distribution, or the constant; unused by `uniform`", ge=-1, le=1)
+    mean: float = setting(
+        0.0, "mean of the distribution, midpoint of the two camps, or the constant; unused by `uniform`", ge=-1, le=1
+    )
     sd: float = setting(0.45, "standard deviation (of each camp for `camps`); stances are clipped to [-1, 1]", ge=0)
-    distance: float = setting(0.5, "camps only: distance of each camp from the mean", ge=0, le=1)
+    distance: float = setting(0.5, "camps only: distance of each camp from the midpoint", ge=0, le=1)
     pro_share: Share = setting(0.5, "camps only: share of agents in the camp in favor")
     by_trait: dict[str, dict[str, float]] = setting(dict, "trait label -> answer -> number added before clipping")
 
@@ -46,7 +48,8 @@ class Population(Section):
     )
     silent_share: float = setting(
         0.22,
-        "share of lurkers (activity 0): people who read and never act",
+        "share of lurkers (activity 0), who never act; without `time.step_minutes`, policies `llm`, `coordinated` and "
+        "`scripted` act for them too",
         ge=0,
         lt=1,
     )
@@ -55,7 +58,7 @@ class Population(Section):
     )
     taste: bool = setting(
         False,
-        "each person has a taste for low-credibility sources, drawn from a standard normal distribution (assumed)",
+        "each person has a standard normal taste for low-credibility sources (assumed)",
     )
     taste_activity: float = setting(
         0.35, "correlation of taste and log activity, with `taste` and `activity_sd` (assumed)", ge=-1, le=1

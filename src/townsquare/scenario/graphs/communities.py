@@ -32,9 +32,7 @@ LEAST_WANTED, MOST_SHARE = 2, 8  # an agent seeks at least two accounts, and at 
 class CommunityParams(MemberParams):
     """Settings of ``communities``."""
 
-    size: int = setting(
-        120, "mean number of people in a community; there are at least two communities", ge=2, le=10_000_000
-    )
+    size: int = setting(120, "mean number of people in a community; at least two communities", ge=2, le=10_000_000)
     inside: float = setting(0.65, "share of candidates for a follow from one's own community", ge=0, le=1)
     closure: float = setting(
         0.2, "share of candidates that followed accounts follow; the others are from anywhere", ge=0, le=1

@@ -60,7 +60,7 @@ class ContributorParams(MemberParams):
         2.0, "median time from seeing a post to a note on it: hours with `time.step_minutes`, else steps (assumed)",
         gt=0,
     )  # fmt: skip
-    write_sd: float = setting(1.0, "sd of the log of the time of which `write_delay` is the median (assumed)", ge=0)
+    write_sd: float = setting(1.0, "sd of the log of the time from view to note (assumed)", ge=0)
     rated_for: float = setting(
         72.0, "age up to which notes are in the queue, in the unit of `write_delay` (assumed)", gt=0
     )

@@ -47,8 +47,8 @@ class Params(MemberParams):
     text_shown: int = setting(400, "maximum length of a text in a feed", ge=20, le=10000, unit="characters")
     prompt_tokens: int | None = setting(
         1500,
-        "maximum length of a prompt; texts, memories and comments are shortened to fit, in the order that "
-        "docs/llm-agents.md gives; unset: no limit",
+        "maximum length of a prompt; texts, memories and comments are shortened to fit, see docs/llm-agents.md; "
+        "unset: no limit",
         ge=100,
         le=1_000_000,
         unit="tokens",

@@ -50,8 +50,8 @@ class Params(MemberParams):
     plausibility: float = setting(
         1.35,
         "log of the factor on the probability of a share (in surveys, its odds) per unit of plausibility of the post, "
-        "with `label_route: direct` (tuned: in surveys, people share false posts 0.47 to 0.92 times as often as true "
-        "ones)",
+        "with `label_route: direct`; under rules other than `credence` also with `belief` (tuned: in surveys, false "
+        "posts are shared 0.47 to 0.92 times as often as true ones)",
     )
     concordance: float = setting(
         2.5,
@@ -69,8 +69,9 @@ class Params(MemberParams):
     )
     belief: float = setting(
         0.67,
-        "the probability of sharing a claim (in surveys, its odds) is proportional to the reader's belief, in [0, 1], "
-        "to this power (fitted: labels on false claims reduce shares by 24.7% and believers by 27.6%, 21 experiments)",
+        "where `policy.plausibility` has no effect: the probability of a share (in surveys, its odds) is proportional "
+        "to belief in the claim (with `label_route: none` or without a claim: plausibility) to this power (fitted: "
+        "labels on false claims reduce shares by 24.7% and believers by 27.6%, 21 experiments)",
         ge=0,
     )
     note_rest: float = setting(
@@ -93,15 +94,15 @@ class Params(MemberParams):
     comments_per_share: float = setting(0.1, "comments per share (assumed)", ge=0)
     flags: float = setting(
         0.02,
-        "probability of a flag at plausibility (under `credence`: belief) 0, falling linearly to 0 at `doubted` "
-        "(assumed)",
+        "probability of a flag at plausibility 0 (belief 0, where labels act through belief), falling linearly to 0 at "
+        "`doubted` (assumed)",
         ge=0,
         le=1,
     )
     notes: float = setting(
         0.01,
-        "probability of writing a note at plausibility (under `credence`: belief) 0, falling linearly to 0 at "
-        "`notes_doubted` (assumed)",
+        "probability of writing a note at plausibility 0 (belief 0, where labels act through belief), falling linearly "
+        "to 0 at `notes_doubted` (assumed)",
         ge=0,
         le=1,
     )
@@ -171,8 +172,7 @@ class Params(MemberParams):
     )
     helpful_evidence: float = setting(
         3.0,
-        "a source cited in a note lowers the plausibility of the post for raters by this, in log odds (assumed, as "
-        "`beliefs.note`)",
+        "a source cited in a note lowers the plausibility of the post for raters by this, in log odds (assumed)",
         ge=0,
     )
     helpful_lenient: float = setting(

@@ -28,7 +28,7 @@ class KindParams(MemberParams):
     base: float = setting(..., "log odds at activity 1, distance 0.5, plausibility 0.5, all other terms 0")
     distance: float = setting(0.0, "log odds per unit of distance, |own stance - stance of the post|")
     engagement: float = setting(0.0, "log odds per unit of ln(1 + likes shown)")
-    followed: float = setting(0.0, "log odds added if the author of the row is followed")
+    followed: float = setting(0.0, "log odds added if the row's author is followed")
     verdict_false: float = setting(0.0, "log odds added if the verdict `false` is shown")
     verdict_true: float = setting(0.0, "log odds added if the verdict `true` is shown")
     verdict_unverified: float = setting(0.0, "log odds added if the verdict `unverified` is shown")

@@ -32,7 +32,7 @@ class Params(MemberParams):
     taste: float = setting(
         3.5,
         "decrease of the score per unit of taste below `taste_from`, for rows from other accounts whose root is by a "
-        "source of credibility below 0.5 (tuned to the published concentration of exposure to such sources)",
+        "source of credibility below 0.5 (tuned to published concentrations of exposure)",
         ge=0,
     )
     taste_from: float = setting(2.5, "taste at and above which such rows have no decrease (tuned)")
