@@ -27,7 +27,7 @@ LONGEST_WHAT = 300
 CAUSES = {
     "anchor": "anchor (pull toward initial stance)",
     "bounds": "clipping to the allowed range",
-    "taken back": "claims no longer believed",
+    "taken back": "claims believed less than before",
 }
 """Causes of belief change other than what was shown, in words."""
 SUMMED_BY: dict[str, str] = bundled_labels("attributions")
