@@ -23,7 +23,8 @@ def forecast(
 ) -> int:
     """Estimate calls, tokens and cost of a run with a language model, without calling one.
 
-    The run is simulated with the statistical policy, and its prompts are built. Reply lengths are
+    The settings must name the model, as in `--set policy=llm --set model=NAME`. The run is simulated
+    with the statistical policy in place of the model, and its prompts are built. Reply lengths are
     assumed unless --like names a recorded run.
 
     Parameters

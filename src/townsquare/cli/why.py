@@ -42,7 +42,7 @@ def why(
     proposition
         Only this proposition.
     claim
-        A claim that the agent saw, by number: belief in it at each exposure, and its parts (rule `credence`).
+        A claim, by its number in the table `veracities`: belief in it at each exposure, and its parts (`credence`).
     without_record
         Recompute the belief without this argument record (log-odds rules).
     """
