@@ -99,7 +99,7 @@ def main() -> None:
         f"\nWith all mechanisms and steps of an hour, {_inside(base_few)} facts of all classes are inside. Each row "
         "removes one mechanism. The last two columns name the facts that are inside only with it, or only without it, "
         "with their values with → without it (*none*: cannot be computed); facts from memory are named, but not "
-        "counted. Totals differ, because some facts cannot be computed in all rows.\n",
+        "counted. Totals differ where facts cannot be computed.\n",
         *_ablations(base_few, {name: _facts(experiment) for name, experiment in changed.items()}),
     ]  # fmt: skip
     PAGE.write_text("\n".join(parts).rstrip() + "\n", encoding="utf-8")
@@ -126,9 +126,9 @@ for the primary outcome (*Mean reach of a false post*); for the other rows, it i
 including outcomes that are not shown."""
 _RESPONSES = """A fact-checking desk rules on the same false posts in every arm, after a median delay of 8 hours
 (notes: 15 hours). The arms differ only in the response to a ruling and, for notes, in the delay. Differences are paired
-by seed, with 95% CIs; percentages and p-values are as above.
+by seed; percentages and p-values are as above.
 
-For comparison with published effects:
+Published effects:
 
 - **Label** (the verdict *false* is shown). In 21 experiments, labels cut the sharing of false posts by 25% and belief
   in them by 28%, among those who see a label (Martel and Rand 2024). Half of the desk's labels come more than 8 hours
