@@ -5,7 +5,7 @@ from __future__ import annotations
 from townsquare.core.errors import SettingError
 from townsquare.core.registry import check_known
 from townsquare.scenario.contents import Scenario
-from townsquare.scenario.load import injection_schedule
+from townsquare.scenario.load import injection_schedule, queued
 from townsquare.scenario.shocks import shocks_of
 from townsquare.settings.config import Config
 from townsquare.settings.event_checks import event_name
@@ -29,4 +29,5 @@ def check_against(scenario: Scenario, config: Config) -> None:
         if event.inject is not None and event.inject.source is not None:
             check_known(f"{where}, inject, source", event.inject.source, sources, SettingError)
     if shocks := shocks_of(config, scenario):
-        injection_schedule(scenario.posts, config.injection, config.seed, shocks)
+        posts, injection = queued(scenario.posts, config)
+        injection_schedule(posts, injection, config.seed, shocks)

@@ -33,10 +33,10 @@ from townsquare.scenario.read import (
 )
 from townsquare.scenario.shocks import Shock, with_shocks
 from townsquare.scenario.synthetic import SYNTHETIC_POSTS, synthetic_scenario
-from townsquare.settings.config import Injection
+from townsquare.settings.config import Config, Injection
 from townsquare.settings.presets import preset_names
 
-__all__ = ["ScenarioLine", "injection_schedule", "list_scenarios", "load_scenario", "synthetic_scenario"]
+__all__ = ["ScenarioLine", "injection_schedule", "list_scenarios", "load_scenario", "queued", "synthetic_scenario"]
 
 
 class ScenarioLine(NamedTuple):
@@ -175,6 +175,19 @@ def injection_schedule(
     steps = np.concatenate([posts.step[own].astype(np.int64), turn])
     first = np.argsort(steps, kind="stable")[: injection.limit]
     return rows[first], steps[first].astype(np.int32)
+
+
+def queued(posts: Posts, config: Config) -> tuple[Posts, Injection]:
+    """Return posts and settings of the schedule of a run.
+
+    Posts without an author (everyday posts, and those of sources that are left out) enter after its end. Where sources
+    publish at a rate, the queue has no turn, and only shocks take from it.
+    """
+    has_author = (posts.source >= 0) | (posts.account >= 0)
+    injection = config.injection
+    if config.sources.publish:
+        injection = injection.model_copy(update={"posts_per_step": 0})
+    return replace(posts, step=np.where(has_author, posts.step, config.steps + 1)), injection
 
 
 def _queue(posts: Posts, injection: Injection, seed: int) -> Int64:

@@ -24,7 +24,7 @@ from townsquare.scenario.contents import Scenario
 from townsquare.scenario.event_checks import check_against
 from townsquare.scenario.graphs.attach import attach
 from townsquare.scenario.graphs.contract import Edges, GraphKind
-from townsquare.scenario.load import injection_schedule
+from townsquare.scenario.load import injection_schedule, queued
 from townsquare.scenario.population.personas import render_persona, trait_rows, trait_value_rows
 from townsquare.scenario.population.sample import People, sample_people
 from townsquare.scenario.read import bundled_lines
@@ -338,12 +338,9 @@ def authors_of(posts: Array, scenario: Scenario, config: Config) -> npt.NDArray[
 
 def _entering(given: Scenario, scenario: Scenario, config: Config) -> tuple[Array, Array, Array, Array]:
     """Return rows of posts that enter, their authors, steps and keys, by step; ``scenario`` is the expanded one."""
-    injection = config.injection
-    if config.sources.publish:
-        injection = injection.model_copy(update={"posts_per_step": 0})
     own = scenario.posts.first(len(given.posts))
     has_author = (own.source >= 0) | (own.account >= 0)  # the others are of sources that are left out: in no queue
-    own = replace(own, step=np.where(has_author, own.step, config.steps + 1))
+    own, injection = queued(own, config)
     post, step = injection_schedule(own, injection, config.seed, shocks_of(config, scenario))
     post, step = post[has_author[post]], step[has_author[post]].astype(np.int64)
     author = authors_of(post, scenario, config)

@@ -163,3 +163,12 @@ def test_a_queue_holds_no_posts_of_sources_that_are_left_out() -> None:
     many: dict[str, Any] = {"events": [{"step": 2, "inject": {"posts": 20, "veracity": "false"}}]}
     with raises_error(SettingError, got="20 posts", allowed="the 7 left"):
         ts.run("health-rumor@1", agents=50, steps=3, settings=SETS | few | many)
+
+
+def test_many_posts_can_be_injected_late_where_sources_publish(base: Run) -> None:
+    many = 20
+    other = run(events=[{"step": STEPS, "inject": {"posts": many, "veracity": "false"}}])
+    before, after = (injected(one).filter(pl.col("step") == STEPS) for one in (base, other))
+    assert after.height == before.height + many
+    with raises_error(SettingError, got="1000 posts", allowed=f"the {len(TOWN.posts)} left"):
+        run(events=[{"step": STEPS, "inject": {"posts": 1000}}])
