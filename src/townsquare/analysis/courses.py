@@ -16,7 +16,7 @@ from townsquare.analysis.moderation import labels
 from townsquare.analysis.notes import note_course
 from townsquare.analysis.posts import measured_roots, roots
 from townsquare.analysis.reach import exposure_counts
-from townsquare.core.enums import AgentKind
+from townsquare.core.enums import AgentKind, PostKind
 from townsquare.core.frames import ORDERED, collected
 
 _AGES = "age of the post (steps)"
@@ -152,15 +152,17 @@ def moderation_validity(run: Reads) -> dict[str, float]:
     Returns
     -------
     dict of str to float
-        ``injected_per_step``: most posts injected in one step; ``checks_per_step``: posts that a fact-checker reviews
-        in a step (NaN without one); ``moderated_movement``: size of all contributions to beliefs by posts that were
-        labeled or taken down, over the size of all (NaN without a trail, or without contributions).
+        ``posts_per_step``: most posts published in one step, without shares and comments (0 if none is injected);
+        ``checks_per_step``: posts that a fact-checker reviews in a step (NaN without one); ``moderated_movement``: size
+        of all contributions to beliefs by posts that were labeled or taken down, over the size of all (NaN without a
+        trail, or without contributions).
     """
-    injected = max(roots(run).filter("injected").group_by("step").len()["len"], default=0)
+    posts = roots(run).filter(pl.col("kind").is_in([int(PostKind.INJECTED), int(PostKind.ORIGINAL)]))
+    most = max(posts.group_by("step").len()["len"], default=0) if posts["injected"].any() else 0
     strategy = setting(run, "moderation", default={})
     checks = strategy.get("posts_per_step") if strategy.get("strategy") in ("third_party", "hybrid") else None
     return {
-        "injected_per_step": float(injected),
+        "posts_per_step": float(most),
         "checks_per_step": math.nan if checks is None else float(checks),
         "moderated_movement": _moderated_movement(run),
     }

@@ -110,9 +110,9 @@ def _begun_in_warm_up(run: Reads, clock: Clock) -> int:
 def of_moderation(run: Reads, where: str = "") -> list[str]:
     """Return what could mislead about moderation: a checker that never falls behind, posts that move few beliefs."""
     known = moderation_validity(run)
-    checks, injected, part = (known[name] for name in ("checks_per_step", "injected_per_step", "moderated_movement"))
-    holds = {"never_behind": checks >= injected > 0, "little_moderated": part < LITTLE}
-    values = {"checks": number(checks, 0), "injected": number(injected, 0), "part": percent(part)}
+    checks, posts, part = (known[name] for name in ("checks_per_step", "posts_per_step", "moderated_movement"))
+    holds = {"never_behind": checks >= posts > 0, "little_moderated": part < LITTLE}
+    values = {"checks": number(checks, 0), "posts": number(posts, 0), "part": percent(part)}
     return _sentences(holds, where=where, **values)
 
 

@@ -24,12 +24,13 @@ from townsquare.record.sqlite import SCENARIO_COPY, SETTINGS_FILE
 from townsquare.simulation.model_calls import CALLS_FILE
 
 REPORT = "report.html"
-LAYOUTS = ("view-layout.json", "view-layout.npz")  # the second: of earlier versions
+VIEWS = tuple(f"view-{name}" for name in ("beliefs.json", "lines.json", "activity.json", "influence.json"))
+LAYOUTS = ("view-layout.json", "view-layout.npz")  # of earlier versions
 _OF_SQLITE = ("", "-wal", "-shm", "-journal")
 CALLS = tuple(f"{CALLS_FILE}{ending}" for ending in _OF_SQLITE)
 DATABASE = tuple(f"{database.FILE}{ending}" for ending in reversed(_OF_SQLITE))
 """The database itself comes last: a folder that was pruned in part is still found and can be pruned again."""
-NAMES = (*CALLS, *DATABASE, ADDRESS_FILE, *LAYOUTS, REPORT, SETTINGS_FILE, lock.FILE, PARTS, SCENARIO_COPY)
+NAMES = (*CALLS, *DATABASE, ADDRESS_FILE, *VIEWS, *LAYOUTS, REPORT, SETTINGS_FILE, lock.FILE, PARTS, SCENARIO_COPY)
 
 
 @dataclass(frozen=True, slots=True)
@@ -182,11 +183,13 @@ def _looked_at(folder: Path, before: float, *, keep_reports: bool, calls: bool) 
     state, last = recorded
     if state != "finished":
         what = f"unfinished, stopped after step {last}" if last > 0 else "unfinished, without a step"
-        return _item(folder, what, written, (*_beside(folder), *CALLS, *LAYOUTS, REPORT, SETTINGS_FILE, *DATABASE))
+        return _item(
+            folder, what, written, (*_beside(folder), *CALLS, *VIEWS, *LAYOUTS, REPORT, SETTINGS_FILE, *DATABASE)
+        )
     if keep_reports:
         if not any((where / REPORT).is_file() for where in (folder, *_comparisons(folder))):
             return "finished, without a report"
-        return _item(folder, "finished, report stays", written, (*_beside(folder), *CALLS, *LAYOUTS, *DATABASE))
+        return _item(folder, "finished, report stays", written, (*_beside(folder), *CALLS, *VIEWS, *LAYOUTS, *DATABASE))
     if calls and (folder / CALLS_FILE).is_file():
         return _item(folder, "calls of a finished run", written, CALLS)
     return "finished"

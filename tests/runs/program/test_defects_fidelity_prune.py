@@ -89,6 +89,7 @@ def test_row_18_unfinished_runs_go_and_all_others_stay(tmp_path: Path, capsys: p
     record(runs / "recent", stop_after=2, age=False)
     record(runs / "done", report=True)
     (runs / "part" / "my-notes.txt").write_text("mine", encoding="utf-8")
+    (runs / "part" / "view-lines.json").write_text("{}", encoding="utf-8")  # as the viewer writes it
     (runs / "part" / "parts" / "beliefs" / "mine.parquet").write_text("mine", encoding="utf-8")
     kept = {name: files(runs / name) for name in ("recent", "done")}
     bytes_before = sum(len(content) for content in files(runs).values())
@@ -112,6 +113,8 @@ def test_row_18_records_go_and_reports_stay(tmp_path: Path, capsys: pytest.Captu
     record(tmp_path / "unreported")
     unreported = files(tmp_path / "unreported")
     report = (tmp_path / "bulky" / "report.html").read_bytes()
+    for name in ("beliefs", "lines", "activity", "influence"):
+        (tmp_path / "bulky" / f"view-{name}.json").write_text("{}", encoding="utf-8")  # as the viewer writes them
     said = pruned(tmp_path, "--older", "30d", "--keep-reports", capsys=capsys)
     assert [run["what"] for run in said["runs"]] == ["finished, report stays"]
     assert set(files(tmp_path / "bulky")) == {"report.html", "run.yaml"}

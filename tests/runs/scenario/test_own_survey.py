@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import io
 import json
 from pathlib import Path
@@ -53,6 +54,20 @@ def test_forty_respondents_from_two_files_to_a_report(folder: Path, capsys: pyte
     arms = ["--vary", "moderation.response=none,label", "--seeds", "1", "--workers", "1"]
     assert main(["compare", "./bridge", "--out", "arms", *arms, *FEW]) == 0
     assert (Path("arms") / "report.html").is_file()
+
+
+def test_columns_that_look_personal_are_not_copied(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    personal = ("Telephone number", "Mobile phone", "Street address", "Postal address", "Given name", "Date of birth")
+    with Path("answers.csv").open(encoding="utf-8", newline="") as file:
+        head, *rows = csv.reader(file)
+    with Path("more.csv").open("w", encoding="utf-8", newline="") as file:
+        csv.writer(file).writerow([*head, *personal, "Mobile phone use"])
+        csv.writer(file).writerows([*row, *("private" for _ in personal), "daily"] for row in rows)
+    assert main(["init", "more", "--from", "headlines.csv", "--survey", "more.csv", "--yes"]) == 0
+    said, copied = capsys.readouterr().out, (folder / "more" / "answers.csv").read_text(encoding="utf-8")
+    assert all(name in said and name not in copied.replace("Mobile phone use", "") for name in personal)
+    assert "private" not in copied
+    assert "Mobile phone use" in copied
 
 
 def test_a_thousand_agents_meet_margins_within_a_point(folder: Path) -> None:

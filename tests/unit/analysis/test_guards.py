@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from handwritten_runs import FrameRun, injected, run_of_courses, settings
-from townsquare.core.enums import Veracity
+from handwritten_runs import FrameRun, injected, run_of_courses, settings, written
+from townsquare.core.enums import PostKind, Veracity
 from townsquare.experiments.cautions import misleading, of_moderation
 
 CLOCK = {"step_minutes": 1440, "warm_up_hours": 0.0}
@@ -79,7 +79,11 @@ def test_reach_saturated_or_got_at_injection(reached: int, at: int, words: str) 
 
 
 def test_a_checker_that_never_falls_behind_and_posts_that_move_few_beliefs() -> None:
-    posts = [injected(k, Veracity.FALSE) for k in range(5)]
+    posts = [injected(k, Veracity.FALSE) for k in range(4)]
+    posts += [
+        written(4, PostKind.ORIGINAL, 0),
+        written(5, PostKind.COMMENT, 1),
+    ]  # the checker reviews the first of them
     known = run_of_courses(STILL, posts=posts)
     for capacity, fires in ((5, True), (4, False)):
         made = settings(time=CLOCK, moderation={"strategy": "third_party", "posts_per_step": capacity})

@@ -23,8 +23,9 @@ IDS = frozenset(
 )
 _WEIGHTS = re.compile(r"w|wt|(?!body).*(weights?|wgt|gewicht|gewichtung|poids|peso)")
 _PERSONAL = re.compile(
-    r"(first|last|full|sur|user)?\s?name|e-?mail.*|phone.*|mobile|telephone|(home )?address|street|ip( ?address)?"
-    r"|(location)?(latitude|longitude)|recipient.*|device.*|birth.*"
+    r"((first|last|full|sur|given|family|user)[ _]?)?name|e-?mail.*|phone.*|(mobile|telephone|(mobile|cell)[ _]?phone)"
+    r"([ _]?number)?|((home|street|postal|mailing)[ _]?)?address|street|ip([ _]?address)?"
+    r"|(location)?(latitude|longitude)|recipient.*|device.*|birth.*|date[ _]of[ _]birth|dob"
 )
 _TECHNICAL = re.compile(r"(start|end|recorded|submit).*|date|time(stamp)?|duration.*|progress|finished|status|minutes")
 _COUNTED = re.compile(
