@@ -31,7 +31,7 @@ def policy(
     skip_bad: options.SkipBad = False,
     as_json: options.AsJson = False,
 ) -> int:
-    """Show the statistical policy the posts that people saw, and compare its actions with theirs.
+    """Show the default statistical policy the posts that people saw, and compare its actions with theirs.
 
     Also compared: language-model agents of the same people, if the folder has their actions, and one half of the
     people against the other half, the best agreement to expect.
