@@ -30,7 +30,7 @@ from townsquare.pages.report.page import Page
 from townsquare.record.run import Run
 
 MARKDOWN, HTML = "protocol.md", "protocol.html"
-_RULE_OF_FACTS = "credence"  # whose facts `check facts` measures
+_RULES_OF_FACTS = ("credence", "averaging")  # whose facts `check facts` measures
 _PEOPLE = "how the belief rule of this study compares with experiments on people: `townsquare protocol --people DIR`."
 
 
@@ -133,17 +133,18 @@ def _of_debates(facts: DebateFacts, people: Sequence[Path | str]) -> Document:
 
 
 def _held_against_facts(recorded: Run | Experiment, rule: str) -> tuple[list[Block], str]:
-    """Return facts about platforms and people held against the record, those of its belief rule apart; the verdict."""
+    """Return facts about platforms and people held against the record, those of belief rules apart; the verdict."""
     report = check_facts(recorded)
     scored = [check for check in report.checks if check.scored and check.fact.scope != "rule"]
     of_rule = [check for check in report.checks if check.scored and check.fact.scope == "rule"]
     inside = [check for check in scored if check.inside]
     verdict = (NO if not inside else YES if len(inside) == len(scored) else PARTLY) if scored else NO
-    rules = f"{report.of_rules} They are measured on the rule, not on this record."
-    if rule != _RULE_OF_FACTS:
-        of_rule, rules = [], f"Facts of belief rules are measured for `{_RULE_OF_FACTS}`; this run uses `{rule}`."
+    named = " and ".join(f"`{name}`" for name in _RULES_OF_FACTS)
+    rules = f"{report.of_rules} They are measured on the rules, not on this record."
+    if rule not in _RULES_OF_FACTS:
+        of_rule, rules = [], f"Facts of belief rules are measured for {named}; this run uses `{rule}`."
     query = "Query: `townsquare check facts FOLDER`; sources are in `docs/realism.md`."
-    parts = ("Published facts and this record", scored), (f"Published facts and the belief rule `{rule}`", of_rule)
+    parts = ("Published facts and this record", scored), (f"Published facts and the belief rules {named}", of_rule)
     tables = [_fact_table(caption, checks) for caption, checks in parts if checks]
     return tables, f"{verdict}: {report.answer} {rules} {query}"
 

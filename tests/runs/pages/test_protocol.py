@@ -264,13 +264,14 @@ def test_what_cannot_be_described_is_refused(tmp_path: Path) -> None:
         ts.protocol(tmp_path)
 
 
-def test_facts_of_belief_rules_stand_apart_and_only_for_the_rule_they_are_of(tmp_path: Path) -> None:
+def test_facts_of_belief_rules_stand_apart_and_only_for_the_rules_they_are_of(tmp_path: Path) -> None:
     runs = {
         rule: ts.run("health-rumor@1", agents=20, steps=3, out=tmp_path / rule, settings={"beliefs.rule": rule})
-        for rule in ("credence", "averaging")
+        for rule in ("credence", "averaging", "exposure-bounded")
     }
     texts = {rule: str(ts.protocol(run)) for rule, run in runs.items()}
-    assert "Published facts and the belief rule `credence`" in texts["credence"]
-    assert "facts of the rules `credence` and `averaging` inside" in texts["credence"]
-    assert "Published facts and the belief rule" not in texts["averaging"]
-    assert "this run uses `averaging`" in texts["averaging"]
+    for rule in ("credence", "averaging"):
+        assert "Published facts and the belief rules `credence` and `averaging`" in texts[rule]
+        assert "facts of the rules `credence` and `averaging` inside" in texts[rule]
+    assert "Published facts and the belief rules" not in texts["exposure-bounded"]
+    assert "this run uses `exposure-bounded`" in texts["exposure-bounded"]
