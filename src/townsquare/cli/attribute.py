@@ -129,6 +129,8 @@ def _key(row: dict[str, Any]) -> str:
 def _what(row: dict[str, Any]) -> str:
     from townsquare.analysis.causes.attribution import CAUSES
 
+    if row["what"] == f"step {row['key']}":  # rows of posts and of other causes, such as the anchor, are apart
+        return f"{row['what']} ({'posts' if row['cause'] == 'shown' else row['cause']})"
     what = row["what"] if row["cause"] in ("shown", row["what"]) else f"{row['what']} ({row['cause']})"
     what = what if row["cause"] == "shown" else CAUSES.get(what, what)
     return safe(what, LONGEST_TEXT)

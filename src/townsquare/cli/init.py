@@ -33,8 +33,8 @@ def init(
 ) -> int:
     """Write a runnable scenario: a commented template, or one from your posts and your survey.
 
-    With --from and --survey, the meaning of each column is guessed, stated, and written to mapping.yaml, which later
-    runs read: edit it where a guess is wrong. The settings are then those of the scenario health-rumor, except 1,000
+    With --from, the meaning of each column is guessed, stated, and written to mapping.yaml, which later runs read: edit
+    it where a guess is wrong. The settings are then those of the scenario health-rumor, except 1,000
     people and 7 days with a warm-up of 1 day.
 
     Parameters

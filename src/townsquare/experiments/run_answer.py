@@ -98,7 +98,7 @@ def _marked(outcome: Mapping[str, float]) -> str:
     if math.isnan(outcome["recall"]):
         return ""
     labeled, down = int(outcome["true_labeled"]), int(outcome["true_removed"])
-    true = f"of the true posts, {labeled:,} received the verdict “false” or a note and {down:,} were taken down"
+    true = f"of the true posts, {labeled:,} received the verdict “false” or a shown note and {down:,} were taken down"
     return f"Moderation marked {percent(outcome['recall'])} of the false posts as misleading; {true}."
 
 

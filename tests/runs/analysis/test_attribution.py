@@ -138,6 +138,10 @@ def test_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None
     said = capsys.readouterr().out
     assert "recorded change" in said
     assert "anchor" in said
+    assert main(["attribute", str(folder), "--by", "step", "--all"]) == 0
+    of_steps = capsys.readouterr().out
+    assert "step 2 (posts)" in of_steps
+    assert "step 2 (anchor)" in of_steps
     assert main(["attribute", str(folder), "--by", "post", "--agent", "3", "--json"]) == 0
     found = json.loads(capsys.readouterr().out)
     assert found["largest_difference"] < 1e-9
