@@ -153,9 +153,10 @@ def moderation_validity(run: Reads) -> dict[str, float]:
     -------
     dict of str to float
         ``posts_per_step``: most posts published in one step, without shares and comments (0 if none is injected);
-        ``checks_per_step``: posts that a fact-checker reviews in a step (NaN without one); ``moderated_movement``: size
-        of all contributions to beliefs by posts that were labeled or taken down, over the size of all (NaN without a
-        trail, or without contributions).
+        ``checks_per_step``: posts that a fact-checker reviews in a step (NaN without one); ``checks_of_people``: share
+        of its reviews that are of posts by people (NaN without a review); ``unchecked``: share of injected posts that
+        it never reviewed; ``moderated_movement``: size of all contributions to beliefs by posts that were labeled or
+        taken down, over the size of all (NaN without a trail, or without contributions).
     """
     posts = roots(run).filter(pl.col("kind").is_in([int(PostKind.INJECTED), int(PostKind.ORIGINAL)]))
     most = max(posts.group_by("step").len()["len"], default=0) if posts["injected"].any() else 0
@@ -164,7 +165,18 @@ def moderation_validity(run: Reads) -> dict[str, float]:
     return {
         "posts_per_step": float(most),
         "checks_per_step": math.nan if checks is None else float(checks),
+        **_reviewed(run),
         "moderated_movement": _moderated_movement(run),
+    }
+
+
+def _reviewed(run: Reads) -> dict[str, float]:
+    reviewed = run.table("verdicts").select(root="post").unique()
+    injected = roots(run).filter("injected")
+    of_injected = injected.join(reviewed, on="root", how="semi").height
+    return {
+        "checks_of_people": 1 - of_injected / reviewed.height if reviewed.height else math.nan,
+        "unchecked": 1 - of_injected / injected.height if injected.height else math.nan,
     }
 
 

@@ -23,6 +23,8 @@ MOST_REFUSED = 0.2
 SATURATED, EARLY, BACK, LITTLE = 0.85, 0.25, 0.25, 0.1
 """Shares from which, or below which, a reader is warned: of agents reached, of reach in the step of injection, of the
 variance of belief change explained by initial stances, and of belief movement by moderated posts."""
+UNCHECKED, OF_PEOPLE = 0.1, 0.25
+"""Share of injected posts without a review, and share of reviews of people's posts, from which both are stated."""
 FAST, MOSTLY = 0.01, 0.5
 """Mean absolute change of stance per day from which belief moves as in a sitting of a laboratory (panels: 0.04 to 0.08
 in months), and share of belief change from which it lies in the warm-up."""
@@ -108,11 +110,17 @@ def _begun_in_warm_up(run: Reads, clock: Clock) -> int:
 
 
 def of_moderation(run: Reads, where: str = "") -> list[str]:
-    """Return what could mislead about moderation: a checker that never falls behind, posts that move few beliefs."""
+    """Return what could mislead about moderation: a checker that keeps up or does not, posts that move few beliefs."""
     known = moderation_validity(run)
     checks, posts, part = (known[name] for name in ("checks_per_step", "posts_per_step", "moderated_movement"))
-    holds = {"never_behind": checks >= posts > 0, "little_moderated": part < LITTLE}
-    values = {"checks": number(checks, 0), "posts": number(posts, 0), "part": percent(part)}
+    people, unchecked = known["checks_of_people"], known["unchecked"]
+    holds = {
+        "never_behind": checks >= posts > 0,
+        "far_behind": checks > 0 and people >= OF_PEOPLE and unchecked >= UNCHECKED,
+        "little_moderated": part < LITTLE,
+    }
+    values = {"checks": number(checks, 0), "posts": number(posts, 0)}
+    values |= {"part": percent(part), "people": percent(people), "unchecked": percent(unchecked)}
     return _sentences(holds, where=where, **values)
 
 

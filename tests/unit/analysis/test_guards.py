@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from handwritten_runs import FrameRun, injected, run_of_courses, settings, written
-from townsquare.core.enums import PostKind, Veracity
+from townsquare.core.enums import PostKind, Veracity, Verdict
 from townsquare.experiments.cautions import misleading, of_moderation
 
 CLOCK = {"step_minutes": 1440, "warm_up_hours": 0.0}
@@ -89,3 +89,13 @@ def test_a_checker_that_never_falls_behind_and_posts_that_move_few_beliefs() -> 
         made = settings(time=CLOCK, moderation={"strategy": "third_party", "posts_per_step": capacity})
         text = " ".join(of_moderation(FrameRun(known.tables, made, 6)))
         assert ("never falls behind" in text) == fires
+
+
+def test_a_checker_that_reviews_posts_of_people_and_leaves_injected_ones() -> None:
+    posts = [*(injected(k, Veracity.FALSE) for k in range(4)), written(4, PostKind.ORIGINAL, 0)]
+    made = settings(time=CLOCK, moderation={"strategy": "third_party", "posts_per_step": 1})
+    for reviewed, fires in (([0, 4], True), ([0, 1, 2, 3, 4], False), ([0, 1], False)):
+        verdicts = [{"post": post, "step": 1, "verdict": Verdict.UNVERIFIED} for post in reviewed]
+        known = run_of_courses(STILL, posts=posts, verdicts=verdicts)
+        text = " ".join(of_moderation(FrameRun(known.tables, made, 6)))
+        assert ("never reviewed 75% of the injected posts: 50% of its reviews" in text) == fires
