@@ -84,7 +84,7 @@ def run_debate(
     Parameters
     ----------
     topic : str or Path, optional
-        A bundled topic, a file of arguments, or a configuration file (YAML or JSON).
+        A bundled topic, a file of arguments, or a configuration file (YAML or JSON); default: ``compulsory-voting``.
     trials : int, optional
         Debates per arm, at least 1.
     seed : int, optional
@@ -92,8 +92,9 @@ def run_debate(
     settings : mapping, optional
         Settings of debates by dotted name, such as ``{"uptake": 0.2}``; see docs/debates.md.
     vary : mapping of str to list, optional
-        Setting -> its values, such as ``{"u": [0.2, 0.4]}``. Each combination is an arm. In an arm, one agent debates a
-        fixed opponent, unless ``settings`` say otherwise or ``pairing``, ``con``, ``opponent`` or ``debater`` vary.
+        Setting -> its values, such as ``{"uptake": [0.2, 0.4]}``. Each combination is an arm. In an arm, one agent
+        debates a fixed opponent, unless ``settings`` say otherwise or ``pairing``, ``con``, ``opponent`` or ``debater``
+        vary.
     one_at_a_time : bool
         Vary one setting at a time, with the first value of each other setting, instead of all combinations.
     out : Path or str, optional

@@ -210,7 +210,7 @@ class Experiment:
         return self._over(lambda run: known[run.content_hash])
 
     def extracts(self, kind: Extract) -> dict[str, pl.DataFrame]:
-        """Return the extract of each finished run, by content hash; those not stored yet are computed and stored."""
+        """Return a table of each finished run, such as its courses, by content hash; compute and store missing ones."""
         known = read_extracts(self.folder, kind)
         runs = {run.content_hash: self.folder / run.folder for run in self.finished}
         new = {content: kind.of(CachedRun(Run.open(runs[content]))) for content in runs.keys() - known.keys()}
@@ -246,7 +246,10 @@ class Experiment:
         return pl.concat(parts, how="vertical_relaxed") if parts else keys
 
     def paired(self, baseline: str | None = None) -> pl.DataFrame:
-        """Compare each arm with the baseline, by seed: see :func:`townsquare.experiments.paired.paired`."""
+        """Compare each arm with ``baseline``, an arm by name (default: the first), by seed.
+
+        See :func:`townsquare.experiments.paired.paired`.
+        """
         return paired(self.outcomes, baseline or self.baseline)
 
     def effects_by_group(self, baseline: str | None = None) -> pl.DataFrame:

@@ -52,11 +52,11 @@ def run(
     ----------
     scenario : str or Path, optional
         A bundled scenario or preset (``townsquare scenarios`` lists them), a scenario file or folder, or a
-        configuration file (YAML or JSON).
+        configuration file (YAML or JSON); default: ``health-rumor``.
     agents : int, optional
-        Number of people at the start, at least 1.
+        Number of people at the start, at least 1; default: that of the scenario, or 300.
     steps : int, optional
-        Number of steps, at least 1.
+        Number of steps, at least 1; default: that of the scenario, or 20.
     seed : int, optional
         Random seed, at least 0. Equal settings and seeds give equal runs.
     settings : mapping, optional

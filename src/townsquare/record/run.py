@@ -216,7 +216,7 @@ class Run:
         ------
         UnknownName
             The table does not exist; or another program than SQLite executes the query, and ``docs/record.md`` does not
-            list one of its functions.
+            list one of the query's functions.
         SettingError
             The query is not a single SELECT, or has an error.
         """

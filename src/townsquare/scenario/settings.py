@@ -133,7 +133,7 @@ def resolve_for(
     Parameters
     ----------
     scenario : str or Path, optional
-        A bundled scenario or preset, a scenario file or folder.
+        A bundled scenario or preset, a scenario file or folder; default: that of ``file``, or ``health-rumor``.
     file : Path or str, optional
         A configuration file (YAML or JSON); all other arguments override it.
     sets : mapping or list of str

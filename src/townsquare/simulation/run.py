@@ -62,7 +62,8 @@ def simulate(
     same run, they are executed again and compared, and the missing steps are added. ``client`` calls language models;
     by default, the settings name the model, and calls are stored with the run, so that no call is made twice.
     ``on_call`` gets each call as it ends, from another thread. ``with_copy``: the folder of a new run gets a copy of
-    its scenario, unless the scenario is large or comes with Townsquare.
+    its scenario, unless the scenario is large or comes with Townsquare. ``scenario`` is by default the one that the
+    settings name, or its copy in the folder.
 
     ``on_step`` is called after each committed step; if it raises an error, the run ends and committed steps are safe.
     With 1,000 agents or more, several steps may be committed together, or while the next step is computed: calls of

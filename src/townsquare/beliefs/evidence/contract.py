@@ -102,7 +102,7 @@ class Embedder(FamilyMember):
     name : str
         As in the registry.
     params : type of MemberParams
-        Its settings, in its own file.
+        Its settings, in the section `embedder`.
     embed : callable
         ``embed(texts, params)``: (n, d) float64 for n texts, each row a function of its text alone. Rows may have any
         length; a row of zeros is similar to no other.
@@ -137,7 +137,7 @@ class StrengthJudge(FamilyMember):
     name : str
         As in the registry.
     params : type of MemberParams
-        Its settings, in its own file.
+        Its settings, in the section `strength`.
     estimate : callable
         ``estimate(claims, statements, params)``: (n,) float64 in [0, 1], the strength of claim i as an argument on
         the proposition of statement i.

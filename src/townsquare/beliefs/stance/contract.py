@@ -25,7 +25,7 @@ class StanceScorer(FamilyMember):
     name : str
         As in the registry.
     params : type of MemberParams
-        Its settings, in its own file.
+        ``MemberParams``: a stance scorer has no settings.
     score : callable
         ``score(texts, propositions)``: for n texts and P statements an (n, P) float64 array in [-1, 1], +1 for full
         support of the statement; NaN for a text without a stance, which has no effect on beliefs. Each number depends
