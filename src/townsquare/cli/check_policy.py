@@ -16,6 +16,8 @@ from townsquare.cli.console import digits, number, picked, show, show_json
 if TYPE_CHECKING:
     from townsquare.core.text_table import Format
     from townsquare.humans.policy.check import Compared, PolicyReport
+    from townsquare.settings.config import Population
+    from townsquare.simulation.policies.statistical_params import Params
 
 
 DIGITS = 3
@@ -25,13 +27,14 @@ def policy(
     folder: Annotated[Path, Parameter(name="DIR")],
     /,
     *,
+    fitted: Annotated[Path | None, Parameter(name="--policy")] = None,
     held_out: Annotated[bool, Parameter(negative="--no-held-out")] = True,
     draws: options.Positive = 1000,
     seed: options.Seed = None,
     skip_bad: options.SkipBad = False,
     as_json: options.AsJson = False,
 ) -> int:
-    """Show the default statistical policy the posts that people saw, and compare its actions with theirs.
+    """Show the statistical policy the posts that people saw, and compare its actions with theirs.
 
     Also compared: language-model agents of the same people, if the folder has their actions, and one half of the
     people against the other half, the best agreement to expect.
@@ -40,6 +43,8 @@ def policy(
     ----------
     folder
         Human actions on fixed feeds; see docs/policy-fit.md for the format.
+    fitted
+        Settings of the statistical policy, such as the file that `fit-policy` wrote; default: the built-in ones.
     held_out
         Also refit with people and posts held out (slow).
     draws
@@ -48,13 +53,28 @@ def policy(
     from townsquare.humans.policy.check import check_policy_against
     from townsquare.humans.policy.data import read_panel
 
+    given = None if fitted is None else _given(fitted)
     panel = read_panel(folder, skip_bad=skip_bad)
-    report = check_policy_against(panel, held_out=held_out, draws=draws, seed=1 if seed is None else seed)
+    report = check_policy_against(panel, given=given, held_out=held_out, draws=draws, seed=1 if seed is None else seed)
     if as_json:
         facts = picked(report, "people=n", "posts", "actions", "mixes", "found=compared", "notices")
         return show_json({"event": "result", **facts, "of_people": {**report.people, "mix": report.people_mix}})
     _show(report)
     return 0
+
+
+def _given(path: Path) -> tuple[Params, Population]:
+    """Return the settings of the statistical policy and of the population that a configuration file gives."""
+    from townsquare.core.errors import SettingError
+    from townsquare.settings.layers import read_yaml
+    from townsquare.settings.resolve import resolve
+    from townsquare.simulation.policies.statistical_params import Params
+
+    settings = resolve(read_yaml(path)[0])
+    params = settings.params["policy"]
+    if not isinstance(params, Params):
+        raise SettingError(f"{path}, policy", got=settings.member("policy"), allowed="statistical")
+    return params, settings.config.population
 
 
 def _show(report: PolicyReport) -> None:

@@ -17,7 +17,7 @@ from repository import SHARED
 from townsquare.cli import main
 from townsquare.core.errors import DataError
 from townsquare.humans.policy import measures
-from townsquare.humans.policy.check import AGENTS, OTHERS, SHIPPED, check_policy_against
+from townsquare.humans.policy.check import AGENTS, GIVEN, OTHERS, SHIPPED, check_policy_against
 from townsquare.humans.policy.content import covariates_of, fit_policy
 from townsquare.humans.policy.crowd import Crowd, fit_crowd
 from townsquare.humans.policy.data import KINDS, Panel, read_panel
@@ -340,6 +340,20 @@ def test_people_who_act_by_the_policy_are_near_to_it(town: Panel) -> None:
     for name in ("silent", "dispersion", "gini"):
         assert found[SHIPPED][name].apart < found[AGENTS][name].apart
         assert found[SHIPPED][name].closer > 0.9
+
+
+def test_a_policy_of_a_file_is_checked_in_place_of_the_default(
+    town: Panel, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder, file = write_folder(tmp_path / "study", town), tmp_path / "policy.yaml"
+    command = ["check", "policy", str(folder), "--policy", str(file), "--no-held-out", "--draws", "10", "--json"]
+    file.write_text("policy: {name: statistical, share: {base: -20}}\n", encoding="utf-8")
+    assert main(command) == 0
+    made = json.loads(capsys.readouterr().out)
+    assert SHIPPED not in made["found"]
+    assert made["mixes"][GIVEN][[kind.name for kind in KINDS].index("SHARE")] == 0.0
+    file.write_text("policy: silent\n", encoding="utf-8")
+    assert main(command) == 2
 
 
 @pytest.mark.parametrize("arguments", [["--penalty", "0"], ["--repeats", "0"]])

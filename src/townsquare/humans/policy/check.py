@@ -17,7 +17,7 @@ from townsquare.humans.policy.views import simulated
 from townsquare.settings.config import Population
 from townsquare.simulation.policies.statistical_params import Params
 
-SHIPPED, EVEN = "as shipped", "truth unseen"
+SHIPPED, GIVEN, EVEN = "as shipped", "as given", "truth unseen"
 PEOPLE_OUT, BOTH_OUT = "people held out", "posts too"
 AGENTS, OTHERS = "gpt-4o's agents", "other people"
 PENALTY = 10.0
@@ -69,13 +69,22 @@ class PolicyReport(NamedTuple):
 
 
 def check_policy_against(
-    panel: Panel, *, held_out: bool = True, draws: int = 1000, halves: int = 100, repeats: int = 3, seed: int = 1
+    panel: Panel,
+    *,
+    given: tuple[Params, Population] | None = None,
+    held_out: bool = True,
+    draws: int = 1000,
+    halves: int = 100,
+    repeats: int = 3,
+    seed: int = 1,
 ) -> PolicyReport:
     """Simulate the policy on the posts of a study and compare.
 
     Parameters
     ----------
     panel : Panel
+    given : (Params, Population), optional
+        Settings of the policy and of activity; by default those that are shipped.
     held_out : bool
         Also refit within the study, people and posts held out, which takes most of the time.
     draws, halves, repeats, seed : int
@@ -83,9 +92,10 @@ def check_policy_against(
         people alone, which are quick), and the seed of all of it and of the agents.
     """
     posts = covariates_of(panel)
+    params, population = given or (Params(), Population())
     sets: dict[str, Bool] = {
-        SHIPPED: simulated(panel, posts.plausibility + 0.5, Params(), Population(), seed=seed),
-        EVEN: simulated(panel, np.full(len(panel.posts), 0.5), Params(), Population(), seed=seed),
+        GIVEN if given else SHIPPED: simulated(panel, posts.plausibility + 0.5, params, population, seed=seed),
+        EVEN: simulated(panel, np.full(len(panel.posts), 0.5), params, population, seed=seed),
     }
     if panel.agents is not None:
         sets[AGENTS] = panel.agents
