@@ -89,6 +89,9 @@ def target_of(family: str, name: str) -> str:
 def register(family: str, name: str, target: str) -> None:
     """Add a member of your own for this process: ``register("ranker", "mine", "my_module:RANKER")``.
 
+    Worker processes of :func:`townsquare.compare` know the member only if your script registers it outside
+    ``if __name__ == "__main__":``.
+
     Raises
     ------
     UnknownName

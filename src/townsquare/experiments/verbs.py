@@ -103,7 +103,8 @@ def compare(
 ) -> Experiment:
     """Run every combination of varied settings (an arm) with every seed; the first combination is the baseline.
 
-    Runs with the same seed share people, graph and random draws, so arms are compared seed by seed.
+    Runs with the same seed share people, initial follow graph, injected posts and random draws, so arms are compared
+    seed by seed.
 
     Parameters
     ----------
