@@ -28,15 +28,15 @@ RANKERS = ["affinity", "recent", "engagement", "bridging"]
 RESPONSES = ["none", "label", "note", "takedown", "downrank"]
 ABLATIONS: dict[str, dict[str, Any]] = {
     "no taste for sources of low credibility": {"population.taste": False, "sources.low_credibility.taste_sd": 0},
-    "recommendations from one pool for everybody": {"feed.outside": "pool"},
+    "recommendations (no injected posts) from one pool for everybody": {"feed.outside": "pool"},
     "no posts from accounts that are not followed": {"feed.others": 0},
-    "60 posts examined per session instead of 15": {"feed.depth_mean": 60.0},
-    "people do not differ in activity and propensity": {
+    "60 posts examined per session on average instead of 15": {"feed.depth_mean": 60.0},
+    "people hardly differ in activity and in propensity to share and post": {
         "population.activity_sd": 0.1,
         "policy.person_sd": 0.1,
         "policy.posts_sd": 0.1,
     },
-    "posts do not differ in appeal": {"policy.appeal_sd": 0.05},
+    "posts hardly differ in appeal": {"policy.appeal_sd": 0.05},
     "sharing does not fall with the age of a post": {"policy.age_power": 0.0},
     "no homophily": {"graph.homophily": 0.0, "graph.taste_homophily": 0.0},
     "no following back, no triadic closure": {"graph.follow_back": 0.0, "graph.closure": 0.0},
@@ -44,7 +44,7 @@ ABLATIONS: dict[str, dict[str, Any]] = {
         "injection.audience": "everyone",
         "feed.outside": "pool",
     },
-    "the belief rule `exposure-bounded` instead of `credence`": {
+    "the belief rule `exposure-bounded` (`pull` 0.005) instead of `credence`": {
         "beliefs": {"rule": "exposure-bounded", "pull": 0.005, "anchor": 0, "likes_at_most": 5}
     },
 }
@@ -90,16 +90,16 @@ def main() -> None:
         "\n## Responses of moderation\n",
         f"2,000 people, {asked.seeds} seeds. {_RESPONSES}",
         *_effects(responses, OUTCOMES["responses"]),
-        "\nDifferences of the mean final stance from no moderation. Groups: by the number of exposures to false posts "
-        "without moderation.\n",
+        "\nDifferences of the mean final stance from no moderation. Groups of people: by the number of exposures to "
+        "false posts without moderation.\n",
         *_exposed(responses),
         "\n## Shorter steps, and ablations\n",
         f"2,000 people, {few} seeds.\n",
         *_fact_table({"steps of an hour": base_few, "steps of 15 minutes": _facts(quarters)}),
         f"\nWith all mechanisms and steps of an hour, {_inside(base_few)} facts of all classes are inside. Each row "
-        "removes one mechanism. The last two columns name the facts that are inside only with it, or only without it, "
-        "with their values with → without it (*none*: cannot be computed); facts from memory are named, but not "
-        "counted. Totals differ where facts cannot be computed.\n",
+        "removes one mechanism (settings: `scripts/public.py`). The last two columns name the facts that are inside "
+        "only with it, or only without it, with their values with → without it (*none*: cannot be computed); facts "
+        "from memory are named, but not counted. Totals differ where facts cannot be computed.\n",
         *_ablations(base_few, {name: _facts(experiment) for name, experiment in changed.items()}),
     ]  # fmt: skip
     PAGE.write_text("\n".join(parts).rstrip() + "\n", encoding="utf-8")
@@ -108,8 +108,8 @@ def main() -> None:
 _SOURCES = "40 reliable sources and 80 of low credibility (else 15 and 40)"
 _INTRODUCTION = """# The public of Marlow Bay
 
-This page reports results of `health-rumor`, the simulated town Marlow Bay, without moderation except
-in *Responses of moderation*. `make public` writes it: about 130 runs, half an hour on two processors.
+This page reports results of `health-rumor`, without moderation except in *Responses of moderation*.
+`make public` writes it: about 130 runs, half an hour on two processors.
 
 - [Realism](realism.md) defines each fact, its unit and the source of its published range. A value inside the range is
   **bold**. Square brackets: 95% CI over runs or, for facts of belief rules, the range over the fitted interval of the
@@ -120,13 +120,13 @@ in *Responses of moderation*. `make public` writes it: about 130 runs, half an h
   and *rules* from experiments simulated with the rules `credence` and `averaging`.
 - `feed_changes_move_attitudes_little` compares the ranker `recent` with `affinity`.
 """
-_READING = """A difference in percent is relative to the mean of the first
+_READING = """A percentage is relative to the mean of the first
 arm (third column). *Mean shift*: mean change of stance since the end of the warm-up. Holm's correction is over the arms
 for the primary outcome (*Mean reach of a false post*); for the other rows, it is over all other outcomes and arms,
-including outcomes that are not shown."""
+including outcomes that are not shown. [All measures](measure-list.md) defines the outcomes."""
 _RESPONSES = """A fact-checking desk rules on the same false posts in every arm, after a median delay of 8 hours
-(notes: 15 hours). The arms differ only in the response to a ruling and, for notes, in the delay. Differences are paired
-by seed; percentages and p-values are as above.
+(notes: 15 hours). Otherwise, the arms differ only in the response to a ruling. Differences,
+percentages and p-values are as above.
 
 Published effects:
 
@@ -138,7 +138,7 @@ Published effects:
   20,000 people.
 - **Takedown.** The desk takes down 56% of the false posts, most of them after most of their views.
   (It rules on 60%, some after the end of the run.)
-- **Downranking.** We know of no published effect size.
+- **Downranking** (of scores by 3, the default). We know of no published effect size.
 - **Beliefs.** On Facebook, a third less like-minded content for three months changed no attitude (Nyhan et al. 2023).
 """
 

@@ -395,8 +395,8 @@ def moderation_scores(data: Path) -> list[str]:
         "",
         *table(head, rows),
         f"Between strategies (Fisher's exact tests of precision / of recall): {_apart(counted)}. The paper's code "
-        "counts a verdict `unverified` as positive and scores checked posts only; that of the community row was not "
-        "released. Townsquare's definitions: [measures](measures.md).",
+        "counts a verdict `unverified` as positive and scores checked posts only; the code of the community row was "
+        "not released. Townsquare's definitions: [measures](measures.md).",
         "",
     ]
 
@@ -484,9 +484,9 @@ def _likeness(acted: list[pl.DataFrame], persons: list[str], posts: list[str]) -
     found = {row["measure"]: row for row in people.likeness(*acted, persons, posts).iter_rows(named=True)}
     overlap, same = found["overlap"], found["same post"]
     return [
-        f"Does an agent act like its own person? {overlap['value']:.0f} actions of agents match an action of their "
-        f"person on the same post; by chance, with persons shuffled, {overlap['chance']:.1f} "
-        f"(95%: {overlap['low']:.0f} to {overlap['high']:.0f}). Any action on the same post: {same['value']:.0f}; by "
+        f"Does an agent act like its own person? {overlap['value']:.0f} actions of agents have the kind and post of an "
+        f"action of their person; by chance, with persons shuffled, {overlap['chance']:.1f} "
+        f"(95%: {overlap['low']:.0f} to {overlap['high']:.0f}). Posts on which both acted: {same['value']:.0f}; by "
         f"chance {same['chance']:.1f} ({same['low']:.0f} to {same['high']:.0f}). **An agent predicts its own person no "
         "better than another's**, contrary to the paper. The popularity of posts is predicted "
         f"in part: rank correlation {found['posts']['value']:.2f} over {len(posts)} posts. People vary far more than "
