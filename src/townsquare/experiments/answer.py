@@ -339,7 +339,8 @@ def _beliefs(made: pl.DataFrame, base: str) -> list[str]:
     largest = max(math.inf if math.isnan(row[end]) else abs(row[end]) for row in rows for end in ("low", "high"))
     scale = ", on the scale −1 to +1"
     where = "in every arm" if shifts["arm"].n_unique() > 1 else f"under {most['label']}"
-    within = f"Mean change of stances: {where}, the 95% CI of the difference from {base} lies within ±"
+    moved = f"Mean change of stances on each proposition: {where}, the 95% CI of the difference"
+    within = f"{moved} from {base} lies within ±"
     if largest < LITTLE:
         return [f"{within}{LITTLE:g}{scale}."]
     size, low, high = amount(most, sign=True)
