@@ -108,8 +108,8 @@ def main() -> None:
 _SOURCES = "40 reliable sources and 80 of low credibility (else 15 and 40)"
 _INTRODUCTION = """# The public of Marlow Bay
 
-This page reports results of `health-rumor`, without moderation except in *Responses of moderation*.
-`make public` writes it: about 130 runs, half an hour on two processors.
+This page reports results of `health-rumor`, without moderation (`moderation.response=none`) except in
+*Responses of moderation*. `make public` writes it: about 130 runs, half an hour on two processors.
 
 - [Realism](realism.md) defines each fact, its unit and the source of its published range. A value inside the range is
   **bold**. Square brackets: 95% CI over runs or, for facts of belief rules, the range over the fitted interval of the
