@@ -75,7 +75,7 @@ class Params(MemberParams):
     )  # fmt: skip
     credence: float = setting(
         0.69,
-        "probability above which belief in a claim has its full effect on attitudes; mean belief in true headlines",
+        "probability above which belief in a claim has its full effect on attitudes: the mean belief in true headlines",
         gt=0, le=1, basis=f"{FITTED} control arms",
     )  # fmt: skip
     reliability: float = setting(

@@ -21,6 +21,7 @@ from townsquare.core.registry import did_you_mean
 from townsquare.core.tabular import Record, Records
 from townsquare.scenario.accounts import accounts_population, read_accounts, read_follows
 from townsquare.scenario.cells import (
+    ACCOUNT,
     PROPOSITION_NAME,
     TIME,
     SourceRows,
@@ -338,12 +339,23 @@ def read_table_scenario(path: Path, origin: str) -> Scenario:
     DataError
         No column of texts, no posts, a cell that cannot be read.
     """
-    table = tabular.read_table(path, tabular.TABLE_KINDS)
+    table = _without_authors(tabular.read_table(path, tabular.TABLE_KINDS))
     names = _named_propositions(table)
     posts = post_columns(table, names, alone=True)
     propositions = tuple(Proposition(name, name.replace("_", " ")) for name in names)
     name, head = files.clean(path.stem)[:MAX_NAME], Record(str(path), {})
     return _scenario(path, origin, name, head, propositions, posts, _notices(posts))
+
+
+def _without_authors(table: Records) -> Records:
+    """Return a table without cells of `account`, which names accounts of a platform, not of a scenario."""
+    if ACCOUNT not in table.columns:
+        return table
+    records = [
+        replace(record, cells={name: cell for name, cell in record.cells.items() if name != ACCOUNT})
+        for record in table.records
+    ]
+    return replace(table, records=records)
 
 
 def _named_propositions(table: Records) -> list[str]:

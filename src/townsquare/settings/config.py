@@ -41,7 +41,7 @@ class Growth(Section):
 
 
 class Time(Section):
-    """The length of a step. If unset, the others have no effect and agents are online by `activation.rate`."""
+    """Length of a step. If unset, a step is an hour in feeds, policies and moderation; the others have no effect."""
 
     step_minutes: int | None = setting(None, "length of a step; unset: a step has no length", ge=1, le=1440, unit="min")
     start_hour: float = setting(0.0, "hour of the day at which step 1 begins", ge=0, lt=24, unit="h")
@@ -110,11 +110,11 @@ class Feed(Section):
         None, "mean number of rows that an agent examines in a step (geometric distribution); unset: all rows", ge=1
     )
     outside_share: Share = setting(
-        0.3, "with `depth_mean`: probability of a row from another account, if both kinds last (assumed)")  # fmt: skip
+        0.3, "with `depth_mean`: share of rows from other accounts, while both kinds are left (assumed)")  # fmt: skip
     error: float = setting(
         0.0, "scale of a logistic error added to the score of each reader and root, constant during a run", ge=0
     )
-    downrank: float = setting(0.0, "the score of a root with the verdict `false` is lower by this", ge=0)
+    downrank: float = setting(0.0, "scores of rows whose root has the verdict `false` are lower by this", ge=0)
 
     @property
     def is_for_each_reader(self) -> bool:
@@ -232,7 +232,7 @@ class Policy(Section):
 class Injection(Section):
     """How the scenario's posts enter the run."""
 
-    start_step: int = setting(1, "first step of the queue, or of sources that publish at a rate", ge=1, unit="step")
+    start_step: int = setting(1, "first step of the queue, or of posts published at a rate", ge=1, unit="step")
     posts_per_step: int = setting(5, "posts of the queue injected per step", ge=0)
     false_share: Share | None = setting(None, "share of false posts in the queue, evenly spread; unset: as in the file")
     order: Literal["file", "shuffled"] = setting("file", "order of the file, or random order")
@@ -247,7 +247,7 @@ class SourceClass(Section):
     """Sources of one class. `followed`, `taste_sd`, `side` and `tail` need `injection.audience: followers`."""
 
     count: int | None = setting(
-        None, "number of sources, generated if the scenario has fewer; unset: those of the scenario", ge=0, le=10_000
+        None, "number of sources: the scenario's first, then generated ones; unset: the scenario's", ge=0, le=10_000
     )
     posts_per_day: float = setting(
         0.0, "posts of each source; 0 in both classes: posts enter as `injection` says", ge=0, le=1000, unit="1/day"
@@ -265,7 +265,7 @@ class SourceClass(Section):
         0.0, "effect of the stance S on the first proposition: follow rates are multiplied by exp(side S) for sources "
         "in favor, exp(-side S) for sources against, divided by the mean over people", ge=0,
     )  # fmt: skip
-    tail: float = setting(1.0, "follow rates of the k-th largest source are 1/k^tail of those of the largest", ge=0)
+    tail: float = setting(1.0, "follow rates of the k-th source listed are 1/k^tail of those of the first", ge=0)
 
 
 class Sources(Section):
@@ -403,7 +403,7 @@ class Config(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
 
-    scenario: str = setting("health-rumor", "bundled name, or path of a scenario folder, YAML, JSONL or CSV")
+    scenario: str = setting("health-rumor", "bundled name, preset, or path: scenario folder, YAML, table of posts")
     seed: int = setting(1, "seed of all random draws", ge=0, le=2**63 - 1)
     agents: int = setting(300, "number of people at the start, without sources", ge=1, le=200_000_000)
     steps: int = setting(20, "number of steps; step 0 is the initial state", ge=1, le=1_000_000)

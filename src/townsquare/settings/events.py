@@ -35,7 +35,7 @@ class Audience(Section):
     model_config = ConfigDict(json_schema_extra=_or_all)
 
     treatment: str | None = setting(None, "agents assigned to this treatment")
-    share: Share | None = setting(None, "a random share of the agents, drawn once")
+    share: Share | None = setting(None, "a random share of the agents, drawn once for each message")
 
     @model_validator(mode="before")
     @classmethod
@@ -93,7 +93,7 @@ class Effects(Section):
     """Effects of a treatment on its assigned agents."""
 
     labels: Literal["shown", "hidden"] | None = setting(
-        None, "whether verdicts and notes are shown; unset: as `feed.show_labels`"
+        None, "whether verdicts and notes are shown, and notes offered for rating; unset: as `feed.show_labels`"
     )
     friction: Friction = setting(dict, "as `actions.friction`; the largest value applies")
     others: int | None = setting(None, "maximum rows from other accounts; unset: as `feed.others`", ge=0, le=1000)

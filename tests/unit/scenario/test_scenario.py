@@ -296,6 +296,16 @@ def test_columns_that_mean_something_else_are_noted_and_left_out(tmp_path: Path)
     assert "columns not used: id, type, step, label" in said
 
 
+def test_account_and_time_of_a_table_are_noted_and_left_out(tmp_path: Path) -> None:
+    path = tmp_path / "t.csv"
+    path.write_text("text,account,time\na,anna,2024-05-01\nb,,\n")
+    scenario = load_scenario(path)
+    assert scenario.posts.account.tolist() == [-1, -1]
+    assert (scenario.posts.step == -1).all()
+    assert [source.name for source in scenario.sources] == ["t"]
+    assert "columns not used: account, time" in scenario.notices
+
+
 def test_json_lines_of_a_table(tmp_path: Path) -> None:
     path = tmp_path / "t.jsonl"
     path.write_text('{"text": "a", "veracity": true, "stance": {"dam": 0.5}}\n\n{"text": "b", "veracity": 0}\n')

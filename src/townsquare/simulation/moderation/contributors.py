@@ -78,7 +78,7 @@ class ContributorParams(MemberParams):
     unsourced: Share = setting(0.3, "probability that a writer who finds no source writes the note anyway (assumed)")
     skill: Share = setting(0.5, "share of the variance of note quality that is the writer's lasting skill (assumed)")
     camp_leaves: Literal["for", "against"] | None = setting(
-        None, "contributors on this side of the first proposition neither write nor rate"
+        None, "contributors neither write nor rate while their stance on the first proposition is on this side"
     )
 
 

@@ -30,7 +30,7 @@ class Params(MemberParams):
     sources: tuple[str, ...] = setting((), "names of promoted sources", names="sources")
     accounts: tuple[int, ...] = setting((), "numbers of promoted agents", names="agents")
     proposition: int | None = setting(
-        None, "number of the proposition whose `side` is promoted; unset: none", ge=0, names="propositions"
+        None, "number, from 0, of the proposition whose `side` is promoted; unset: none", ge=0, names="propositions"
     )
     side: Literal["for", "against"] = setting("for", "promoted side")
     like: float = setting(0.9, "probability of liking a promoted row", ge=0, le=1)

@@ -31,7 +31,9 @@ class Params(MemberParams):
     age_hours: float = setting(
         3.0, "propensities to share are multiplied by (1 + age of the post/age_hours)^-age_power", gt=0, unit="h"
     )
-    age_power: float = setting(1.1, "power in that factor (tuned: half of all shares within 5.3 to 5.5 h)", ge=0)
+    age_power: float = setting(
+        1.1, "power in the formula of `policy.age_hours` (tuned: half of all shares within 5.3 to 5.5 h)", ge=0
+    )
     ceiling: float = setting(
         0.2, "maximum probability of a share, before the effects of belief, labels and notes (assumed)", gt=0, le=1
     )

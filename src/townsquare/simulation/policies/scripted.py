@@ -38,10 +38,16 @@ class ScriptedAction(MemberParams):
     step: int = Field(ge=1, description="step of the action")
     agent: int = Field(ge=0, description="number of the agent, from 0", json_schema_extra={"names": "agents"})
     action: ActionName = Field(description="kind of action")
-    rank: int | None = Field(None, ge=0, description="post acted on, by its rank in the agent's feed, from 0")
-    post: int | None = Field(None, ge=0, description="post acted on, by its number, instead of a rank")
+    rank: int | None = Field(
+        None,
+        ge=0,
+        description="post acted on, by its rank in the agent's feed, from 0; `like_comment`: post above the comment",
+    )
+    post: int | None = Field(None, ge=0, description="post acted on, by its number in `ts_posts`, instead of a rank")
     text: str | None = Field(None, max_length=100_000, description="text of a post, comment or note")
-    stance: dict[int, Stance] = Field(default_factory=dict, description="declared stance by number of the proposition")
+    stance: dict[int, Stance] = Field(
+        default_factory=dict, description="declared stance by number of the proposition, from 0"
+    )
     helpful: bool | Literal["somewhat"] | None = Field(None, description="rating of a note")
 
 
