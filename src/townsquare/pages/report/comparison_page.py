@@ -188,8 +188,8 @@ def _averted(comparison: Comparison) -> list[Table]:
     note = (
         "Injected posts after the warm-up: sums over seeds, and their ratios. Without: the baseline; with: the arm, "
         "its verdicts and takedowns included; averted: without minus with. After the note: from the next step on, for "
-        "48 hours where steps have a length. While a note is shown: of these steps, those in which not all notes on the "
-        "post were withdrawn."
+        "48 hours where steps have a length. While a note is shown: of these steps, those in which not all notes on "
+        "the post were withdrawn."
     )
     title, words_of = "Posts on which a note was shown, beside the same posts in the baseline", (str, "arm", "measure")
     sums = (significant, "without", "with", "averted")
