@@ -41,7 +41,7 @@ def interview(
     question: str,
     model: str,
     step: options.Whole | None = None,
-    sets: options.Sets = None,
+    sets: options.ModelSets = None,
     as_json: options.AsJson = False,
 ) -> int:
     """Ask agents of a recorded run a question, as they were after a step. The run does not change.
@@ -160,7 +160,7 @@ def rewrite(
     *,
     out: Path,
     model: str,
-    sets: options.Sets = None,
+    sets: options.ModelSets = None,
     seed: options.Seed = None,
     replace: options.Replace = False,
     as_json: options.AsJson = False,

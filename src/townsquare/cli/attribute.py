@@ -39,7 +39,7 @@ def attribute(
     proposition
         Only this proposition.
     claim
-        A claim, by its number in the table `veracities`: contributions to belief in it, and who stopped believing it.
+        A claim, by an id that `why` lists (`credence`): contributions to belief in it, and who stopped believing it.
     every
         Print all groups, not only the largest.
     """

@@ -30,11 +30,11 @@ def bundle(
     out
         Output file.
     hypotheses
-        A YAML file with a list `hypotheses` of {outcome, arm, expect}, or a plain text.
+        A YAML file with a list `hypotheses` of {outcome, arm, expect} (see docs/analysis-beliefs.md), or a plain text.
     seeds
         Seeds of planned runs: how many (10), a list (3,5,8) or a range (1-20).
     targets
-        Folders of runs or comparisons, or a scenario to plan.
+        Folders of runs or comparisons, or a scenario to plan; default: health-rumor.
     """
     from townsquare.experiments.arms import parse_seeds
     from townsquare.experiments.bundle.freeze import freeze, planned, recorded

@@ -42,7 +42,7 @@ def facts(
     folder
         The folder of a run or of a comparison.
     arm
-        An arm of the comparison, such as labels; default: the arm without moderation, or else the first.
+        An arm, as the report names it, such as labels; default: the arm without moderation, or else the first.
     file
         A table of facts of your own (YAML); default: the bundled one, see docs/realism.md.
     list_them

@@ -39,7 +39,7 @@ def judge(
     Parameters
     ----------
     file
-        CSV or JSON lines with topic, side, argument and optionally quality.
+        CSV or JSON lines with topic, side, argument and optionally quality; required without --sample.
     bank
         Other labeled arguments on the same topics, from which the judge 'as shipped' learns the sides.
     quality

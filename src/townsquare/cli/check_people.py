@@ -25,7 +25,7 @@ def people(
     Parameters
     ----------
     folders
-        Folders of data, recognized by their columns; see docs/beliefs-and-people.md.
+        Folders of data, at least one, recognized by their columns; see docs/beliefs-and-people.md.
     fit
         Predict each study, group or person with a parameter fitted to the others of the data set.
     markdown

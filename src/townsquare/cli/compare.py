@@ -58,7 +58,7 @@ def compare(
     seeds
         Seeds: how many (10), a list (3,5,8) or a range (1-20).
     outcome
-        The primary outcome, such as reach_false_mean; default: that of the scenario.
+        The primary outcome, such as reach_false_mean; default: that of the scenario, else see docs/cli.md.
     every
         Print all outcomes, not only the primary one.
     brief

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from townsquare.experiments.arms import Arm
     from townsquare.settings.layers import Layer
 
-TARGET = "A bundled topic, a file of arguments, or a configuration file (YAML or JSON)."
+TARGET = "A bundled topic, a file of arguments, or a configuration (YAML or JSON); else compulsory-voting."
 Target = Annotated[str | None, Parameter(help=TARGET)]
 MOST_COLUMNS = 9
 
@@ -32,7 +32,7 @@ class Debated:
     """Options of debates."""
 
     trials: options.Whole | None = None
-    """Debates per arm."""
+    """Debates per arm; default: the setting `trials`, which is 3 unless a preset or file sets it."""
     seed: options.Seed = None
     sets: options.DebateSets = None
 

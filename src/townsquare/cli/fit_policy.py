@@ -30,8 +30,9 @@ def fit_policy(
 ) -> int:
     """Estimate the settings of the statistical policy from human actions, and print them as YAML for `run`.
 
-    The penalty is chosen on held-out people and posts. Use the file with `townsquare run FILE`, or copy
-    its sections. Settings that the study cannot identify (flags, dislikes, follows, stances) keep their defaults.
+    The penalty is chosen on held-out people and posts. Use the file with `townsquare run FILE`, or copy its sections
+    into a configuration file. Settings that the study cannot identify (flags, dislikes, follows, stances) keep their
+    defaults.
 
     Parameters
     ----------

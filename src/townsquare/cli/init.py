@@ -44,7 +44,7 @@ def init(
     posts
         CSV, TSV, JSONL or Parquet of posts.
     survey
-        Survey answers, one row per respondent; repeat the option for later waves of the same people.
+        With --from: survey answers, one row per respondent; repeat the option for later waves of the same people.
     yes
         Accept all guesses without questions; every rating scale becomes a proposition.
     """

@@ -56,6 +56,14 @@ DebateSets = Annotated[
     list[str] | None,
     Parameter(name="--set", help="A setting of debates, such as uptake=0.2; repeatable. See docs/debates.md."),
 ]
+ModelSets = Annotated[
+    list[str] | None,
+    Parameter(name="--set", help="A setting of `model` or `serving`, such as model.temperature=0; repeatable."),
+]
+ResumeSets = Annotated[
+    list[str] | None,
+    Parameter(name="--set", help="A setting of `budget` or `serving`, such as budget.calls=5000; repeatable."),
+]
 Once = Annotated[bool, Parameter(name="--one-at-a-time", help="Vary one setting at a time, not all combinations.")]
 Replace = Annotated[bool, Parameter(help="Overwrite an existing file.")]
 NoCopy = Annotated[bool, Parameter(help="Do not copy the scenario; the run then needs the original files.")]

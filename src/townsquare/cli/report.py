@@ -27,7 +27,7 @@ def report(
     parquet
         With --out: write tables as Parquet instead of CSV.
     folders
-        Folders of runs, comparisons or debates.
+        Folders of runs, comparisons or debates; at least one.
     """
     from townsquare.core.errors import SettingError
     from townsquare.pages.reports import write_files_of

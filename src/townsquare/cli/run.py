@@ -73,7 +73,7 @@ def run(
         return _execute(folder, settings, shown, address, with_copy=not no_copy, every=every, with_page=not no_report)
 
 
-def resume(folder: options.Folder, /, *, sets: options.Sets = None, shown: options.Shown = options.SHOWN) -> int:
+def resume(folder: options.Folder, /, *, sets: options.ResumeSets = None, shown: options.Shown = options.SHOWN) -> int:
     """Resume a stopped run; its recorded steps are executed again and compared.
 
     --set takes only settings of `budget` and `serving`; others would change the run. Servers, variables and files

@@ -33,7 +33,7 @@ def view(
     folder
         A run, a comparison, or a folder of runs.
     port
-        Local port; 0 for any free port.
+        Local port; 0 for any free port; default: 8150, or any free port if it is taken.
     browser
         Open the browser.
     token

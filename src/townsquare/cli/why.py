@@ -42,9 +42,9 @@ def why(
     proposition
         Only this proposition.
     claim
-        A claim, by its number in the table `veracities`: belief in it at each exposure, and its parts (`credence`).
+        A claim, by an id that `why` lists: belief in it at each exposure, and its parts (`credence`).
     without_record
-        Recompute the belief without this argument record (log-odds rules).
+        Recompute the belief without the argument record with this id, which `why` lists (log-odds rules).
     """
     from townsquare.analysis.causes.claims import claims_of
     from townsquare.analysis.causes.records import evidence, has_records

@@ -283,7 +283,7 @@ def test_further_readings_agree_with_plain_python(seed: int) -> None:
     rows = [row for row in record(seed)["exposures"] if row["step"] > WARM and row["root"] in false]
     followed = [row["agent"] for row in rows if row["slot"] == Slot.FOLLOWED and row["post"] == row["root"]]
     also = readings["exposure_concentration"].also
-    assert also["proportion of these exposures that the top 1% of people have"] == pytest.approx(
+    assert also["proportion of exposures to false posts that the top 1% of people have"] == pytest.approx(
         top(per_person([row["agent"] for row in rows]), 0.01)
     )
     assert also["the same, of exposures directly from followed sources"] == pytest.approx(

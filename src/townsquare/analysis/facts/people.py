@@ -83,13 +83,13 @@ def exposure_concentration(run: Reads) -> Reading:
     seen = _per_person(run, counted)
     at_least(FEWEST, seen.sum(), "exposures to false posts")
     also = {
-        "proportion of these exposures that the top 1% of people have": top_share(seen, 0.01),
-        "proportion of people without such an exposure": float((seen == 0).mean()),
+        "proportion of exposures to false posts that the top 1% of people have": top_share(seen, 0.01),
+        "proportion of people without an exposure to a false post": float((seen == 0).mean()),
     }
     followed = _per_person(run, counted.select("agent", n="direct"))
     if followed.sum() >= FEWEST:
         also["the same, of exposures directly from followed sources"] = smallest_share(followed)
-        also["that of the top 1%, of exposures directly from followed sources"] = top_share(followed, 0.01)
+        also["proportion of the latter exposures that the top 1% of people have"] = top_share(followed, 0.01)
     return Reading(smallest_share(seen), also)
 
 

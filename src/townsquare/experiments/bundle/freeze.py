@@ -139,6 +139,9 @@ class Bundle:
             It is none, or cannot be read.
         """
         do = "make one with `townsquare bundle`"
+        if path.is_dir():
+            do = "to verify a recorded run: `townsquare inspect RUN --verify`"
+            raise RecordError(str(path), got="a folder", allowed="a file that `townsquare bundle` wrote", do=do)
         values = read_json(path, RecordError)
         if not isinstance(values, dict) or repr(values.get("format")) not in map(repr, range(1, FORMAT + 1)):
             raise RecordError(str(path), got="no bundle", allowed=f"a bundle of format 1 to {FORMAT}", do=do)
