@@ -38,7 +38,7 @@ class Params(MemberParams):
 
     convergence: float = setting(
         0.5,
-        "share of the gap to the mean that is closed (mu)",
+        "share of the gap to the mean of the stances within `tolerance` that is closed (mu)",
         ge=0,
         le=1,
         grid=UPTAKE,
@@ -46,7 +46,13 @@ class Params(MemberParams):
         basis="published: Deffuant and others 2000",
     )
     tolerance: float = setting(
-        0.4, "maximum distance of stances that count (epsilon)", ge=0, le=2, grid=DISTANCES, symbol="eps", basis=ASSUMED
+        0.4,
+        "maximum distance from the own stance of stances that count (epsilon)",
+        ge=0,
+        le=2,
+        grid=DISTANCES,
+        symbol="eps",
+        basis=ASSUMED,
     )
 
 

@@ -20,7 +20,7 @@ class StanceStart(Section):
     )
     sd: float = setting(0.45, "standard deviation (of each camp for `camps`); stances are clipped to [-1, 1]", ge=0)
     distance: float = setting(0.5, "camps only: distance of each camp from the midpoint", ge=0, le=1)
-    pro_share: Share = setting(0.5, "camps only: share of agents in the camp in favor")
+    pro_share: Share = setting(0.5, "camps only: share of agents in the camp around mean + distance")
     by_trait: dict[str, dict[str, float]] = setting(dict, "trait label -> answer -> number added before clipping")
 
 
