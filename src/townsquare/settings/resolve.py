@@ -364,12 +364,12 @@ def layers_of(
 ) -> tuple[list[Layer], dict[str, str]]:
     """Return :func:`layers_for` a target: a scenario or preset, or a configuration file (YAML or JSON).
 
-    A YAML file with propositions is a scenario.
+    A YAML file with posts or propositions is a scenario.
     """
     path = None if target is None else Path(target)
     if path is None or path.suffix.lower() not in (".yaml", ".yml", ".json"):
         return layers_for(None if path is None else str(target), None, sets, **sizes)
-    if path.is_file() and "propositions" in read_yaml(path)[0]:
+    if path.is_file() and not {"posts", "propositions"}.isdisjoint(read_yaml(path)[0]):
         return layers_for(str(target), None, sets, **sizes)
     return layers_for(None, path, sets, **sizes)
 

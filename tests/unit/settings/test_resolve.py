@@ -21,7 +21,7 @@ from townsquare.core.identity import settings_digest
 from townsquare.scenario.settings import resolve_for, resolve_with_scenario
 from townsquare.settings.config import Config
 from townsquare.settings.layers import merge, parse_set, read_yaml
-from townsquare.settings.resolve import check_version, resolve
+from townsquare.settings.resolve import check_version, layers_of, resolve
 from townsquare.settings.schema import SECTIONS
 
 # --- layers ------------------------------------------------------------------------------------------------
@@ -130,6 +130,14 @@ def test_another_version_is_refused() -> None:
 
 
 # --- what a command line gives -----------------------------------------------------------------------------
+
+
+def test_a_yaml_file_with_posts_is_a_scenario_and_another_a_configuration(tmp_path: Path) -> None:
+    scenario, config = tmp_path / "tiny.yaml", tmp_path / "config.yaml"
+    scenario.write_text("posts:\n  - {text: The bridge was mended}\n")
+    config.write_text("steps: 3\n")
+    assert layers_of(scenario)[0] == [{"scenario": str(scenario)}]
+    assert layers_of(config)[0] == [{"steps": 3}, {}]
 
 
 def test_layers_of_a_command_line(tmp_path: Path) -> None:
