@@ -38,8 +38,7 @@ def counterfactual(
         post=N, author=N (number or name), record=N (an argument record), veracity=false, veracity=true, label=verdict
         or label=note; repeatable.
     again
-        Simulate again without these posts of the scenario or authors, so that exposures change too; not with record=N
-        or label.
+        Simulate again without them, so that exposures change too; only for injected posts, authors and veracity.
     seeds
         With --run: a number of seeds (10), a list (3,5) or a range (1-20); default: the seed of the run.
     """

@@ -76,8 +76,8 @@ def run(
 def resume(folder: options.Folder, /, *, sets: options.ResumeSets = None, shown: options.Shown = options.SHOWN) -> int:
     """Resume a stopped run; its recorded steps are executed again and compared.
 
-    --set takes only settings of `budget` and `serving`; others would change the run. Servers, variables and files
-    named by someone else's run are used only if you give them here with --set.
+    --set changes only settings of `budget` and `serving`; others would make another run. Servers, variables and files
+    named by someone else's run are used only if you repeat them with --set, such as model.base_url=ADDRESS.
     """
     from townsquare.cli.calls import approved_settings
     from townsquare.experiments.run_folders import check_single, settings_of

@@ -35,7 +35,7 @@ def sweep(
     seeds
         Seeds: how many (10), a list (3,5,8) or a range (1-20).
     outcome
-        The outcome to show, such as reach_false_mean; default: that of the scenario.
+        The outcome to show, such as reach_false_mean; default: that of the scenario, else see docs/cli.md.
     """
     varied = options.varied(
         options.required("--vary", vary, "a setting and its values, such as beliefs.pull=0.001,0.01")
