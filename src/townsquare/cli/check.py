@@ -17,7 +17,7 @@ def golden(*files: Annotated[Path, Parameter(name="FILE")], as_json: options.AsJ
     Parameters
     ----------
     files
-        Recorded inputs and outputs as JSON lines; at least one file.
+        Recorded inputs and outputs as JSON lines (not distributed); at least one file.
     """
     from townsquare.testing.golden.golden import check
 
