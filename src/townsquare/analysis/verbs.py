@@ -123,8 +123,9 @@ def attribute(
     run : Run, Path or str
         A run, or its folder.
     by : str
-        ``post``, ``author`` (who posted or shared what was shown), ``writer`` (of the original post), ``veracity``,
-        ``label``, ``cause`` (posts shown, own posts, return to the initial stance and others) or ``step``.
+        ``post`` (a root with its shares), ``author`` (who posted or shared what was shown), ``writer`` (of the original
+        post), ``veracity``, ``label``, ``cause`` (posts shown, own posts, return to the initial stance and others) or
+        ``step``.
     agent : int or str, optional
         One person, by number or name; default: all persons at the end of the run.
     proposition : str, optional

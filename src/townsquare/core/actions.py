@@ -112,13 +112,14 @@ class ActionSpec:
     counts : str
         The column of posts that counts the action; "" for none.
     coefficients : mapping of str to float
-        Coefficients in the policy `statistical`; without any, this policy never uses the action on a row of the feed.
+        Coefficients in the policy `statistical`; without any, this policy and `blind` never use the action on a row
+        of the feed.
     source : str
         The source of the coefficients.
     slots : tuple of Slot
-        The kinds of rows of the feed on which the statistical policies use the action.
+        The kinds of rows of the feed on which the policies `statistical` and `blind` use the action.
     chance : float
-        The probability of the action per shown row in the policy `blind`.
+        The probability of the action per shown row in the policy `blind`, at activity 1.
     called : str
         The name of the action in a sentence: "chance of ...".
     prompt : str

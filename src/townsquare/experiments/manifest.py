@@ -198,7 +198,7 @@ class Experiment:
         return self._over(lambda run: Run.open(self.folder / run.folder).words(name))
 
     def courses(self) -> pl.DataFrame:
-        """Return reach, labels, belief in claims and stances over time, in every finished run.
+        """Return reach and labels of false posts, belief in claims and change of stances over time, by finished run.
 
         Returns
         -------

@@ -118,7 +118,8 @@ def compare(
     agents, steps, settings
         As for :func:`townsquare.run`, for all arms.
     outcome : str, optional
-        The primary outcome, such as ``reach_false_mean``; default: that of the scenario.
+        The primary outcome; default: that of the scenario, else ``reach_false_mean`` or, if no post is false,
+        ``absolute_shift`` of the first proposition.
     out : Path or str, optional
         Folder: a new one, or that of the same comparison, which is then completed. Default: a new folder under
         ``runs``.
@@ -202,13 +203,15 @@ def counterfactual(run: Run | Path | str, *, without: str | Sequence[str]) -> Co
     run : Run, Path or str
         A run, or its folder.
     without : str or list of str
-        ``post=N``, ``author=N`` (a number or a name), ``record=N`` (an argument record), ``veracity=false``,
-        ``veracity=true``, ``label=verdict`` or ``label=note``. All items of a list are removed at once.
+        ``post=N`` (a root with its shares, or one share), ``author=N`` (by number or name: own posts with all shares,
+        and own shares), ``record=N`` (an argument, by its number in the table ``claims``, and all equal ones, except
+        those held from the start), ``veracity=false`` or ``veracity=true`` (injected posts), ``label=verdict`` or
+        ``label=note`` (the posts stay). All items of a list are removed at once.
 
     Returns
     -------
     CounterfactualBeliefs
-        ``effect`` has one row per proposition, with the effect on the mean stance; ``claim_effect`` one row per
+        ``effect`` has one row per proposition, with the effect on the final mean stance; ``claim_effect`` one row per
         veracity of claims, with the effect on the mean belief in claims, under rules such as ``credence``. An effect is
         the recorded value minus the value without the removed items.
 

@@ -203,7 +203,7 @@ class Scenario:
     files : tuple of Path
         The files from which it was read, starting with the one that names the others; none for a generated scenario.
     primary_outcome : str
-        The primary outcome of comparisons; "" for the default.
+        The primary outcome of comparisons; "" for the default of :func:`townsquare.compare`.
     step_length : float, optional
         Seconds of a step by which posts with times were assigned to steps.
     digest : str

@@ -68,7 +68,7 @@ class Found(NamedTuple):
 
     @classmethod
     def of(cls, rows: Sequence[tuple[int, int, int, float, str, str, str]]) -> Found:
-        """Return the same from a row a claim, in the order of the attributes.
+        """Return the claims, given as one row per claim with values in the order of the attributes.
 
         >>> Found.of([(0, 2, -1, 0.5, "Tea stains.", "", "")]).proposition.tolist()
         [2]
