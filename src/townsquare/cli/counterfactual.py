@@ -35,8 +35,7 @@ def counterfactual(
     Parameters
     ----------
     leave_out
-        post=N, author=N (number or name), record=N (an argument record), veracity=false, veracity=true, label=verdict
-        or label=note; repeatable.
+        post=N, author=N (or its name), record=N, veracity=false, veracity=true, label=verdict, label=note; repeatable.
     again
         Simulate again without them, so that exposures change too; only for injected posts, authors and veracity.
     seeds

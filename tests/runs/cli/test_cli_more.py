@@ -361,7 +361,7 @@ def test_every_command_that_prints_results_has_json(capsys: Capture) -> None:
 
 def test_help_of_a_command_is_its_docstring_without_the_parameters(capsys: Capture) -> None:
     for words, text in (
-        (["resume"], "Resume a stopped run; its recorded steps are executed again and compared. --set takes only"),
+        (["resume"], "Resume a stopped run; its recorded steps are executed again and compared. --set changes only"),
         (["debate", "sweep"], "Run debates for every combination of settings. One agent debates"),
         (["check", "people"], "Parameters have the values in docs/beliefs-and-people.md."),
     ):
