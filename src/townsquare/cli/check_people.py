@@ -27,7 +27,8 @@ def people(
     folders
         Folders of data, at least one, recognized by their columns; see docs/beliefs-and-people.md.
     fit
-        Predict each study, group or person with a parameter fitted to the others of the data set.
+        Predict each study, group, person or conversation with a parameter fitted to the others (labels: in all
+        folders).
     markdown
         Print Markdown, for docs/beliefs-and-people.md.
     """

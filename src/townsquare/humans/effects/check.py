@@ -38,8 +38,8 @@ def check_people(
     folders : sequence of Path or str, or one of them
         Folders of data in one of the forms of docs/beliefs-and-people.md, recognized by their columns.
     fit : bool
-        Predict each study, group or person with one parameter fitted to the others of its data set, instead of with
-        the value in docs/beliefs-and-people.md.
+        Predict each study, group, person or conversation with one parameter fitted to the others (labels: in all
+        folders), instead of with the value in docs/beliefs-and-people.md.
     on_progress : callable, optional
         Called with the number of folders that are read.
 
