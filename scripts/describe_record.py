@@ -22,6 +22,7 @@ from townsquare.record.query_words import FUNCTIONS
 PAGE = Path(__file__).resolve().parents[1] / "docs" / "record.md"
 _REMARKS = {
     ("users", "background_labels"): "JSON: answer by label",
+    ("posts", "status"): "`active`, `taken_down`",
     ("user_actions", "action_type"): ", ".join(f"`{word}`" for word in ACTION_WORDS.values()),
     ("note_ratings", "rating"): "`helpful`, `somewhat_helpful`, `not_helpful`",
     ("moderation_logs", "action_type"): ", ".join(f"`{kind.name.lower()}`" for kind in LogKind),

@@ -28,7 +28,7 @@ _TAKES_PART = "share of exposures"
 
 
 def homophily(run: Reads) -> pl.DataFrame:
-    """Whether persons follow similar persons, compared with a null model, at the first and the last step.
+    """Whether persons follow similar persons, compared with a null model, at step 0 and the last step.
 
     Returns
     -------
