@@ -28,7 +28,7 @@ RANKERS = ["affinity", "recent", "engagement", "bridging"]
 RESPONSES = ["none", "label", "note", "takedown", "downrank"]
 ABLATIONS: dict[str, dict[str, Any]] = {
     "no taste for sources of low credibility": {"population.taste": False, "sources.low_credibility.taste_sd": 0},
-    "recommendations (no injected posts) from one pool for everybody": {"feed.outside": "pool"},
+    "recommendations from one pool for everybody, without injected posts": {"feed.outside": "pool"},
     "no posts from accounts that are not followed": {"feed.others": 0},
     "60 posts examined per session on average instead of 15": {"feed.depth_mean": 60.0},
     "people hardly differ in activity and in propensity to share and post": {
