@@ -41,7 +41,7 @@ class Growth(Section):
 
 
 class Time(Section):
-    """Length of a step. If unset, a step is an hour in feeds, policies and moderation; the others have no effect."""
+    """Length of a step. If unset, a step is an hour in feeds, policies and moderation; all else here has no effect."""
 
     step_minutes: int | None = setting(None, "length of a step; unset: a step has no length", ge=1, le=1440, unit="min")
     start_hour: float = setting(0.0, "hour of the day at which step 1 begins", ge=0, lt=24, unit="h")
@@ -189,7 +189,7 @@ class Evidence(Section):
         gt=0,
         le=1,
     )
-    theta_self: float | None = setting(None, "the same for an agent's own claims", gt=0, le=1)
+    theta_self: float | None = setting(None, "the same for own claims; unset: the embedder's, not `theta`", gt=0, le=1)
     own_claims: bool = setting(False, "an agent's own claims become records")
     start_tolerance: float = setting(
         0.15, "maximum mean difference of initial stances between arms, else `compare` stops (log-odds rules)", ge=0
@@ -380,7 +380,7 @@ class Memory(Section):
         1.0, "length of a step without `time.step_minutes`, for memories and for the rule `credence`", gt=0, unit="days"
     )
     threshold: Share = setting(0.3, "minimum relevance (importance x strength) of a recalled memory")
-    recalled: int = setting(5, "maximum interactions recalled at once", ge=0, le=1000)
+    recalled: int = setting(5, "maximum memories recalled at once, reflections not counted", ge=0, le=1000)
     reflections: int = setting(1, "maximum reflections recalled at once", ge=0, le=100)
     reflect_every: int = setting(5, "hours between reflections, or steps without `time.step_minutes`; 0: never", ge=0)
     reflection: Literal["embedded", "model"] | None = setting(

@@ -71,8 +71,8 @@ class ContributorParams(MemberParams):
     )
     writing_impact: int = setting(
         0,
-        "rating impact that a contributor needs to write notes; 5 on Community Notes. 0: every contributor may write. "
-        "In the warm-up, and while nobody has that impact, all may",
+        "rating impact that a contributor needs to write notes; 5 on Community Notes. At 0, "
+        "in the warm-up, and while nobody has that impact, all contributors may",
         ge=0,
     )
     unsourced: Share = setting(0.3, "probability that a writer who finds no source writes the note anyway (assumed)")

@@ -82,14 +82,14 @@ class Params(MemberParams):
     )  # fmt: skip
     label_share: float = setting(
         0.753,
-        "factor on sharing if a verdict `false` is shown, with `label_route: direct` and on posts without a claim "
-        "(measured: -24.7%, 21 experiments)",
+        "factor on sharing if a verdict `false` is shown, where the effect is `direct` (see `label_route`; measured: "
+        "-24.7%, 21 experiments)",
         ge=0,
     )
     note_share: float = setting(
         0.54,
-        "factor on sharing if a community note is shown, with `label_route: direct` and on posts without a claim "
-        "(measured: reposts -45.7%)",
+        "factor on sharing if a community note is shown, where the effect is `direct` (see `label_route`; measured: "
+        "reposts -45.7%)",
         ge=0,
     )
     likes_per_share: float = setting(6.0, "likes per share of a person with propensity 1 (assumed)", ge=0)
@@ -133,7 +133,7 @@ class Params(MemberParams):
     )
     most_posts: int = setting(
         5,
-        "maximum own posts in a session; 0.9 times this is the limit of `posts_per_session` (assumed)",
+        "maximum own posts in a session; `posts_per_session` above 0.9 times this is lowered to it (assumed)",
         ge=1,
         le=100,
     )
@@ -174,7 +174,8 @@ class Params(MemberParams):
     )
     helpful_evidence: float = setting(
         3.0,
-        "a source cited in a note lowers the plausibility of the post for raters by this, in log odds (assumed)",
+        "a source that a contributor's note cites lowers the plausibility of the post for raters by this, in log odds "
+        "(assumed)",
         ge=0,
     )
     helpful_lenient: float = setting(
