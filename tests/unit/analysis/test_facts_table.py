@@ -35,6 +35,13 @@ def test_every_fact_is_complete_and_its_value_is_inside() -> None:
     assert [fact.scope for fact in facts].count("run") == 19
 
 
+@pytest.mark.parametrize(("words", "unscored"), [("certainty: page", False), ("certainty: memory", True)])
+def test_facts_from_memory_are_not_scored(tmp_path: Path, words: str, unscored: bool) -> None:
+    path = tmp_path / "own.yaml"
+    path.write_text(OWN.replace("certainty: page", words), encoding="utf-8")
+    assert [fact.unscored for fact in read_facts(path)] == [unscored]
+
+
 def test_the_lot_is_the_one_of_its_seed() -> None:
     facts = read_facts()
     names = sorted(fact.id for fact in facts if fact.scope == "run")

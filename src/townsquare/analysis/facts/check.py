@@ -71,7 +71,7 @@ class FactCheck:
     @property
     def scored(self) -> bool:
         """Whether it counts in the answer: measured, and not from memory."""
-        return self.measured and not self.fact.verify
+        return self.measured and not self.fact.unscored
 
 
 @dataclass(frozen=True, slots=True)

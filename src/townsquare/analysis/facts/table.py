@@ -69,6 +69,11 @@ class Fact(BaseModel):
         low, high = map(short_number, self.interval)
         return {"at least": f"at least {low}", "at most": f"at most {high}"}.get(self.direction, f"{low} to {high}")
 
+    @property
+    def unscored(self) -> bool:
+        """Whether the interval is from memory, or marked as still to verify."""
+        return self.verify or self.certainty == "memory"
+
     def holds(self, value: float) -> bool:
         """Return whether a measured value is inside."""
         low, high = self.interval
@@ -118,7 +123,7 @@ def facts_page(facts: list[Fact]) -> str:
             (
                 f"`{fact.id}`"
                 + (" (not used for defaults)" if fact.left_out else "")
-                + (" (not scored)" if fact.verify else ""),
+                + (" (not scored)" if fact.unscored else ""),
                 fact.statement,
                 f"{short_number(fact.value)} ({fact.target}), {fact.unit}",
                 f"{fact.certainty}; {fact.interval_from}",
