@@ -31,7 +31,10 @@ from townsquare.record.run import Run
 
 MARKDOWN, HTML = "protocol.md", "protocol.html"
 _RULES_OF_FACTS = ("credence", "averaging")  # whose facts `check facts` measures
-_PEOPLE = "how the belief rule of this study compares with experiments on people: `townsquare protocol --people DIR`."
+_PEOPLE = (
+    "how the belief rule of this study compares with experiments on people: `townsquare protocol --people DIR`, if the "
+    "rule is `credence` or `averaging`."
+)
 
 
 @checked

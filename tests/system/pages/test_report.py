@@ -93,7 +93,7 @@ def test_a_real_run_has_four_figures_with_sentences_and_tables(real_run: Reads, 
         assert word in text
     assert page.count("<svg") >= 10
     assert page.count("<details>") >= 5
-    assert "does not read the texts of posts" in text
+    assert "does not use the meaning of texts" in text
 
 
 def test_the_page_is_a_function_of_the_run(real_run: Reads, tmp_path: Path) -> None:
