@@ -53,10 +53,15 @@ def run_page(run: Reads) -> Page:
         most_posts=most,
         false_posts=false,
         outcomes=outcome_table(values, statements(cached)),
-        is_statistical=str(setting(cached, "policy", "name", default=""))
-        in ("statistical", "propensity", "mix", "blind"),
+        is_statistical=_policies(cached) <= {"statistical", "propensity", "blind"},
         configuration=yaml.safe_dump(dict(cached.settings), sort_keys=False, allow_unicode=True),
     )
+
+
+def _policies(run: Reads) -> set[str]:
+    """Return the policies that people act by: the members of a mix, or the one policy."""
+    members = setting(run, "policy", "members", default=())
+    return {str(member["name"]) for member in members} or {str(setting(run, "policy", "name", default=""))}
 
 
 def _facts(run: Reads) -> list[tuple[str, str]]:
