@@ -64,7 +64,7 @@ class Evidence(Section):
     strength: Choice = setting(Choice(name="constant"), "judge of strengths that are not given")
     embedder: Choice = setting(Choice(name="hashing"), "embedder of claims")
     theta: float | None = setting(None, "lowest cosine of near-duplicates; default: the embedder's", gt=0, le=1)
-    theta_self: float | None = setting(None, "the same for an agent's own claims", gt=0, le=1)
+    theta_self: float | None = setting(None, "the same for own claims; unset: the embedder's, not `theta`", gt=0, le=1)
     own_claims: bool = setting(False, "an agent's own claims become its evidence")
     retrieved: int = setting(DEFAULT_SLOTS, "k, records retrieved per turn", basis=TABLE_A5, ge=0, le=100)
 
