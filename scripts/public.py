@@ -28,7 +28,9 @@ RANKERS = ["affinity", "recent", "engagement", "bridging"]
 RESPONSES = ["none", "label", "note", "takedown", "downrank"]
 ABLATIONS: dict[str, dict[str, Any]] = {
     "no taste for sources of low credibility": {"population.taste": False, "sources.low_credibility.taste_sd": 0},
-    "recommendations from one pool for everybody, without injected posts": {"feed.outside": "pool"},
+    "all recommendations from one pool of posts by people (injected posts reach followers only)": {
+        "feed.outside": "pool"
+    },
     "no posts from accounts that are not followed": {"feed.others": 0},
     "60 posts examined per session on average instead of 15": {"feed.depth_mean": 60.0},
     "people hardly differ in activity and in propensity to share and post": {
@@ -40,7 +42,7 @@ ABLATIONS: dict[str, dict[str, Any]] = {
     "sharing does not fall with the age of a post": {"policy.age_power": 0.0},
     "no homophily": {"graph.homophily": 0.0, "graph.taste_homophily": 0.0},
     "no following back, no triadic closure": {"graph.follow_back": 0.0, "graph.closure": 0.0},
-    "injected posts and recommendations from one pool for everybody": {
+    "all recommendations from one pool of posts by people and injected posts": {
         "injection.audience": "everyone",
         "feed.outside": "pool",
     },
@@ -97,7 +99,8 @@ def main() -> None:
         f"2,000 people, {few} seeds.\n",
         *_fact_table({"steps of an hour": base_few, "steps of 15 minutes": _facts(quarters)}),
         f"\nWith all mechanisms and steps of an hour, {_inside(base_few)} facts of all classes are inside. Each row "
-        "removes one mechanism (settings: `scripts/public.py`). The last two columns name the facts that are inside "
+        "removes one mechanism and names what the runs have instead (settings: `scripts/public.py`). The last two "
+        "columns name the facts that are inside "
         "only with it, or only without it, with their values with → without it (*none*: cannot be computed); facts "
         "from memory are named, but not counted. Totals differ where facts cannot be computed.\n",
         *_ablations(base_few, {name: _facts(experiment) for name, experiment in changed.items()}),
@@ -184,7 +187,7 @@ def _cell(check: FactCheck) -> str:
 
 def _ablations(base: FactReport, changed: Mapping[str, FactReport]) -> Iterable[str]:
     """Yield a row for each ablation: facts that are inside with the mechanism alone, and those without it alone."""
-    yield "| mechanism removed | facts inside without it | inside only with it | inside only without it |"
+    yield "| what the runs have instead | facts inside without it | inside only with it | inside only without it |"
     yield "|---|---|---|---|"
     for name, report in changed.items():
         pairs = list(zip(base.checks, report.checks, strict=True))

@@ -36,9 +36,10 @@ def branch(
     out: options.Out = None,
     shown: options.Shown = options.SHOWN,
 ) -> int:
-    """Re-run a recorded run with other settings from a given step; earlier steps are shared.
+    """Re-run a recorded run with other settings from a given step, in a folder of its own.
 
-    Recorded language model calls are reused. Reports the first step that differs.
+    Recorded calls are reused where the request is the same; other requests go to the language model.
+    Reports the first step that differs.
 
     Parameters
     ----------
