@@ -26,9 +26,10 @@ SCENARIO = "health-rumor"
 LARGE = {"agents": 20_000, "sources.reliable.count": 40, "sources.low_credibility.count": 80}  # as `_SOURCES` says
 RANKERS = ["affinity", "recent", "engagement", "bridging"]
 RESPONSES = ["none", "label", "note", "takedown", "downrank"]
+_NOT_WALKS = "the same for all readers, instead of posts by accounts that followed accounts follow"
 ABLATIONS: dict[str, dict[str, Any]] = {
     "no taste for sources of low credibility": {"population.taste": False, "sources.low_credibility.taste_sd": 0},
-    "all recommendations from one pool of posts by people (injected posts reach followers only)": {
+    f"recommendations drawn at random from recent posts by people, {_NOT_WALKS}; injected posts reach followers only": {
         "feed.outside": "pool"
     },
     "no posts from accounts that are not followed": {"feed.others": 0},
@@ -42,7 +43,7 @@ ABLATIONS: dict[str, dict[str, Any]] = {
     "sharing does not fall with the age of a post": {"policy.age_power": 0.0},
     "no homophily": {"graph.homophily": 0.0, "graph.taste_homophily": 0.0},
     "no following back, no triadic closure": {"graph.follow_back": 0.0, "graph.closure": 0.0},
-    "all recommendations from one pool of posts by people and injected posts": {
+    f"recommendations drawn at random from recent posts by people and injected posts, {_NOT_WALKS}": {
         "injection.audience": "everyone",
         "feed.outside": "pool",
     },
@@ -87,7 +88,8 @@ def main() -> None:
         f"20,000 people, {asked.large} seeds, {_SOURCES}: {with_20_000}\n",
         *_fact_table({"2,000 people": base, "20,000 people": with_20_000}),
         "\n## Rankers\n",
-        f"2,000 people, {asked.seeds} seeds. Differences from the ranker `{RANKERS[0]}`, paired by seed. {_READING}\n",
+        f"2,000 people, {asked.seeds} seeds. Differences from the ranker `{RANKERS[0]}`, that of `health-rumor`, "
+        f"paired by seed. {_READING}\n",
         *_effects(rankers, OUTCOMES["rankers"]),
         "\n## Responses of moderation\n",
         f"2,000 people, {asked.seeds} seeds. {_RESPONSES}",

@@ -66,12 +66,12 @@ def convergence(run: Reads) -> pl.DataFrame:
 
 
 def accuracy_course(run: Reads) -> pl.DataFrame:
-    """Accuracy of beliefs after each step, relative to the side that the true posts take.
+    """Accuracy of beliefs after each step, relative to the side of the truth (:func:`true_sides`).
 
     Returns
     -------
     DataFrame
-        One row per step from 0 and proposition on which the true posts take a side: ``step``, ``proposition``,
+        One row per step from 0 and proposition on which the truth has a side: ``step``, ``proposition``,
         ``name``, ``side`` (-1 or 1), ``accuracy`` (mean of 1 less half the distance to the side, 0 to 1),
         ``right_side`` (share of persons whose stance has its sign), ``confident_wrong`` (share on the other side with a
         stance beyond one half), ``spread`` (sd of the accuracy over persons).

@@ -65,22 +65,28 @@ def of_proposition(run: Reads, frame: pl.DataFrame, name: str | None) -> pl.Data
 
 
 def true_sides(run: Reads) -> pl.DataFrame:
-    """Return which side the truth supports: the sign of the mean stance of injected true posts.
+    """Return which side the truth supports: as the scenario states it, or else the side of all injected true posts.
 
     Returns
     -------
     DataFrame
         One row per proposition: ``proposition``, ``name``, ``posts`` (injected true posts with a stance toward
-        it), ``mean_stance`` (-1 to 1), ``side`` (-1.0 or 1.0; NaN without such posts or where they balance to
-        0).
+        it), ``mean_stance`` (of these posts, -1 to 1), ``side`` (1.0 if the scenario states that the proposition is
+        true, -1.0 if false; if it states neither, the side that all of these posts take, and NaN if there are none or
+        they are on both sides; a stance of 0 takes no side).
     """
     true = (pl.col("kind") == PostKind.INJECTED) & (pl.col("veracity") == Veracity.TRUE)
     stances = run.table("post_stances").join(run.table("posts").filter(true).select("post"), on="post")
-    sums = stances.group_by("proposition").agg(row_count("posts"), pl.col("stance").mean().alias("mean_stance"))
-    mean = pl.col("mean_stance")
-    side = pl.when(mean.abs() > 1e-12).then(mean.sign()).otherwise(float("nan")).fill_null(float("nan"))
-    named = names(run).select("proposition", "name").join(sums, on="proposition", how="left")
-    return named.with_columns(pl.col("posts").fill_null(0), side.alias("side")).sort("proposition")
+    sign = pl.col("stance").sign()
+    sums = stances.group_by("proposition").agg(
+        row_count("posts"), pl.col("stance").mean().alias("mean_stance"), low=sign.min(), high=sign.max()
+    )
+    stated = pl.col("veracity").replace_strict({int(Veracity.TRUE): 1.0, int(Veracity.FALSE): -1.0}, default=None)
+    one_side = pl.when(pl.col("low") * pl.col("high") >= 0).then((pl.col("low") + pl.col("high")).sign())
+    side = pl.coalesce(stated, one_side.replace(0.0, None), float("nan")).alias("side")
+    known = run.table("propositions").select("proposition", "name", "veracity")
+    named = known.join(sums, on="proposition", how="left").with_columns(pl.col("posts").fill_null(0), side)
+    return named.select("proposition", "name", "posts", "mean_stance", "side").sort("proposition")
 
 
 def _accuracy(stance: pl.Expr) -> pl.Expr:

@@ -45,7 +45,7 @@ class RunHealth(NamedTuple):
     done, planned : int
         Steps that are recorded, and that the settings ask for.
     tried, refused : int
-        Actions, refused ones included, and refused ones.
+        Actions, with ignoring and refused ones, and refused ones.
     """
 
     state: str
@@ -66,7 +66,7 @@ class RunHealth(NamedTuple):
 
     @property
     def refused_share(self) -> float:
-        """Refused actions over all that were tried; 0 where none was."""
+        """Refused actions over all actions, ignoring included; 0 without actions."""
         return self.refused / self.tried if self.tried else 0.0
 
 

@@ -114,20 +114,20 @@ def describe(
     Parameters
     ----------
     file
-        Personas as JSON lines; with --n, a scenario or configuration file whose people are sampled.
+        Personas as JSON lines, read by the question bank of --set population.bank; with --n, a scenario or
+        configuration file whose people are sampled.
     n
         Number of people.
     """
     from townsquare.core.errors import SettingError
     from townsquare.scenario.population.personas import persona_shares, read_personas
-    from townsquare.scenario.population.question_bank import bundled_bank
+    from townsquare.scenario.population.sample import drawn_from
 
     if file is None and n is None:
         raise SettingError("FILE or --n", got="neither", allowed="a file, a number of people, or both")
-    bank = bundled_bank()
     reached: list[Reached] = []
-    expected, respondents = "shares in the question bank", None
     if n is None and file is not None:
+        expected, bank, respondents = drawn_from(options.SeededSize(sets=sets).settings(None).config.population, None)
         traits = read_personas(file, bank).traits
     else:
         people, reached, (expected, bank, respondents) = _sampled(None if file is None else str(file), n, seed, sets)

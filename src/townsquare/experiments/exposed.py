@@ -81,7 +81,7 @@ def exposed_sentences(effects: pl.DataFrame, short: Mapping[str, str], statement
     about = effects.filter(arm=best["arm"], proposition=best["proposition"]).to_dicts()
     opening = (
         f"In the baseline, {percent(best['without'])} of people see no false post. "
-        f"Effect of {short[best['arm']]} on the final stance on "
+        f"Effect of {short[best['arm']]} since step 0 on the final stance on "
     )
     opening += f"“{statements[best['proposition']]}”, by exposure in the baseline: "
     if all(abs(row[end]) < LITTLE for row in about for end in ("value", "low", "high")):

@@ -74,7 +74,7 @@ def _changes(rows: schema.Columns, before: schema.Columns | None) -> tuple[Int64
     for first, stop in _steps(np.asarray(rows["step"])):
         now = {name: values[first:stop] for name, values in rows.items()}
         at = np.arange(stop - first)
-        if before is not None and now["step"][0] % WHOLE_EVERY and len(at) == len(before["step"]):
+        if before is not None and _one_block(now, before) and len(at) == len(before["step"]):
             at = _changed(now, before)
             skipped.append(np.diff(at, prepend=-1) - 1)
         else:
@@ -82,6 +82,11 @@ def _changes(rows: schema.Columns, before: schema.Columns | None) -> tuple[Int64
         changed.append(first + at)
         before = now
     return np.concatenate(changed), np.concatenate(skipped), before
+
+
+def _one_block(now: schema.Columns, before: schema.Columns) -> bool:
+    here, there = (int(np.asarray(rows["step"])[0]) for rows in (now, before))
+    return here // WHOLE_EVERY == there // WHOLE_EVERY  # readers begin with a block
 
 
 def _steps(step: Array) -> Iterator[tuple[int, int]]:

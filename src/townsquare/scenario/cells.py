@@ -47,7 +47,11 @@ def _proposition(record: Record, column: str) -> str:
     return proposition_name(name_cell(record, column), record.where(column))
 
 
-PROPOSITIONS = (Column("name", _proposition, unique=True), Column("text", texts()))
+PROPOSITIONS = (
+    Column("name", _proposition, unique=True),
+    Column("text", texts()),
+    Column("veracity", words(_VERACITY), meaning="veracity of the statement"),
+)
 SOURCES = (Column("name", names(), unique=True), Column("credibility", numbers(0, 1, DEFAULT_CREDIBILITY)))
 POSTS = (
     Column("text", texts(), ("headline", "content", "title", "claim"), needed=True),
@@ -101,10 +105,10 @@ def account_row(record: Record, column: str, accounts: Mapping[str, int]) -> int
 
 
 def read_propositions(table: Records) -> tuple[Proposition, ...]:
-    """Return propositions from items with ``name`` and ``text``."""
+    """Return propositions from items with ``name``, ``text`` and, if known, ``veracity``."""
     sheet = read_columns(table, PROPOSITIONS)
     check_number(table.location, len(table.records))
-    return tuple(map(Proposition, sheet["name"], sheet["text"]))
+    return tuple(map(Proposition, sheet["name"], sheet["text"], map(Veracity, sheet["veracity"])))
 
 
 def check_number(where: str, n: int) -> None:

@@ -13,6 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from townsquare.core.array_types import Float
+from townsquare.core.enums import Veracity
 from townsquare.scenario.graphs.contract import Edges
 from townsquare.scenario.population.personas import Personas
 
@@ -25,10 +26,14 @@ _ARGUMENT_COLUMNS = {"proposition": "<i2", **_STANCES}
 
 @dataclass(frozen=True, slots=True)
 class Proposition:
-    """A statement of belief; stance +1 is for, -1 against. Settings and columns use the ``name``."""
+    """A statement of belief; stance +1 is for, -1 against. Settings and columns use the ``name``.
+
+    ``veracity`` says whether the statement is true; only measures of accuracy use it.
+    """
 
     name: str
     text: str
+    veracity: Veracity = Veracity.UNKNOWN
 
 
 @dataclass(frozen=True, slots=True)
@@ -241,12 +246,16 @@ class Scenario:
         return tuple(proposition.name for proposition in self.propositions)
 
 
+def _known(veracity: Veracity) -> list[int]:
+    return [int(veracity)] if veracity else []  # digests of scenarios that do not state it stay as they were
+
+
 def _digest(scenario: Scenario) -> str:
     """Return SHA-256 over one JSON line a part and the little-endian bytes of each column."""
     posts, arguments = scenario.posts, scenario.arguments
     names = ("name", "title", "description", "comments", "injection", "settings", "has_plausibility")
     words: dict[str, Any] = {name: getattr(scenario, name) for name in names} | {
-        "propositions": [[item.name, item.text] for item in scenario.propositions],
+        "propositions": [[item.name, item.text, *_known(item.veracity)] for item in scenario.propositions],
         "sources": [[item.name, float(item.credibility)] for item in scenario.sources],
         "posts": [posts.text, posts.topic],
         "arguments": arguments.text,

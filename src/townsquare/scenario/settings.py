@@ -17,6 +17,7 @@ from townsquare.scenario.sources.expand import expanded
 from townsquare.settings.config import Config
 from townsquare.settings.layers import Layer, merge
 from townsquare.settings.named_files import check_contents, file_contents
+from townsquare.settings.population import Population
 from townsquare.settings.presets import preset_names, read_preset
 from townsquare.settings.references import Nameable, check_references
 from townsquare.settings.resolve import Settings, _normal, _paths, layers_for, resolve, sections_of
@@ -73,9 +74,11 @@ def check_fits(scenario: Scenario, settings: Settings) -> None:
     ------
     SettingError
         A setting names a post, an agent, a source or a proposition that is not there, gives steps another length than
-        the one by which posts with times were assigned to steps, or shows posts of sources to nobody.
+        the one by which posts with times were assigned to steps, shows posts of sources to nobody, or imputes answers
+        where nobody is drawn from a file.
     """
     _check_length(settings.config.time.step_minutes, scenario.step_length)
+    _check_missing(settings.config.population)
     scenario = expanded(scenario, settings.config)
     stages = [settings, *(later for _, later in settings.changes)]
     if settings.config.injection.audience == "everyone" and (scenario.posts.source >= 0).any():
@@ -97,6 +100,13 @@ def _check_length(minutes: float | None, length: float | None) -> None:
     if minutes is not None and length is not None and not math.isclose(minutes * 60.0, length):
         allowed = f"{length / 60.0:g}, as `step_length` in the scenario, by which times of posts became steps"
         raise SettingError("time.step_minutes", got=f"{minutes:g}", allowed=allowed, do="change both, or neither")
+
+
+def _check_missing(people: Population) -> None:
+    if people.missing == "impute" and not (people.file and (people.resample or people.margins)):
+        got = "impute, but people are not drawn from a file: no answer would be imputed"
+        do = "set population.file and population.resample=true, or leave population.missing unset"
+        raise SettingError("population.missing", got=got, do=do)
 
 
 def _check_outside(settings: Settings) -> None:

@@ -28,7 +28,8 @@ def synthetic_scenario(
         takes no stance with probability 0.2, and otherwise a stance on one proposition.
     false_share : float
         Share of the posts that are false, in [0, 1], spread evenly over the scenario. False posts are less plausible
-        (0.2 to 0.65 against 0.4 to 0.85) and come from the less credible half of the sources (assumed).
+        (0.2 to 0.65 against 0.4 to 0.85) and come from the less credible half of the sources, true ones from the other
+        half (assumed).
     seed : int
         Seed of the random draws; part of the name of the scenario.
 

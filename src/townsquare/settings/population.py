@@ -36,8 +36,8 @@ class Population(Section):
     bank_file: str | None = setting(None, "YAML of a question bank of your own, in place of `bank`", file="scenario")
     missing: Literal["keep", "impute"] = setting(
         "keep",
-        "with `resample`: `keep` leaves answers missing and draws stances from `stance`; `impute` draws both from "
-        "respondents who answered, by weight",
+        "with `resample` or `margins`: `keep` leaves answers missing and draws stances from `stance`; `impute` draws "
+        "both from respondents who answered, by weight",
     )
     margins: dict[str, dict[str, float]] = setting(dict, "target shares: trait label -> answer -> share of people")
     stance: dict[str, StanceStart] = setting(dict, "initial stances by proposition name; `default` for the others")

@@ -49,14 +49,14 @@ def current_version() -> str:
 
 @dataclass(frozen=True)
 class Settings:
-    """All settings of a run. Two are equal if their digests are equal.
+    """All settings of a run. Two are equal if their ``digest`` is equal.
 
     Attributes
     ----------
     config : Config
         The core settings.
     members : mapping of family to member
-        The chosen members, as the registry holds them.
+        The chosen members, such as the ``BeliefRule`` object; :meth:`member` returns their names.
     params : mapping of family to MemberParams
         Their parameters, checked.
     others : mapping of section to mapping
@@ -69,7 +69,8 @@ class Settings:
     file_contents : mapping of str to str
         Path of a file that a setting names -> SHA-256 of the file.
     digest : str
-        :func:`townsquare.core.identity.settings_digest` of :meth:`plain`: the identity of the configuration.
+        SHA-256 of :meth:`plain`, without the sections ``serving`` and ``budget``, which do not change results; with the
+        digests of the scenario and of files that settings name.
     """
 
     config: Config = field(compare=False)

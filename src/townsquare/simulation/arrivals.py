@@ -132,6 +132,7 @@ class Arrivals:
             "propositions": schema.rows(
                 "propositions", p, proposition=np.arange(p), name=scenario.proposition_names,
                 text=[statement.text for statement in scenario.propositions],
+                veracity=[statement.veracity for statement in scenario.propositions],
             ),
             "trait_values": trait_value_rows(people.bank),
             "texts": schema.rows("texts", len(texts), text=np.arange(len(texts)), content=texts),

@@ -6,6 +6,7 @@ import json
 import math
 import subprocess
 import sys
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
 
@@ -23,6 +24,7 @@ from townsquare.analysis.catalog import analyze, measures
 from townsquare.analysis.follow_graph import measured_steps
 from townsquare.analysis.statistics import tidy
 from townsquare.cli import main
+from townsquare.core.enums import Veracity
 from townsquare.core.errors import UnknownName
 from townsquare.core.extras import MissingExtra, library
 
@@ -35,7 +37,9 @@ ANALYSES = {one.name for one in measures() if one.table}
 
 @cache
 def ordinary() -> Run:
-    return run_of(settings_of({"moderation": {"strategy": "hybrid"}}))
+    made = synthetic_scenario(60)
+    stated = tuple(replace(proposition, veracity=Veracity.TRUE) for proposition in made.propositions)
+    return run_of(settings_of({"moderation": {"strategy": "hybrid"}}), replace(made, propositions=stated))
 
 
 @cache

@@ -104,6 +104,14 @@ def test_margins_are_settings_of_a_sample(capsys: Capture) -> None:
     assert gender["p"] < 1e-6
 
 
+def test_describe_reads_a_file_by_the_bank_that_is_set(capsys: Capture) -> None:
+    bank = ["--set", "population.bank=parliamentary"]
+    told(capsys, "personas", "sample", "--n", "300", "--seed", "1", *bank, "--out", "people.jsonl")
+    counts = told(capsys, "personas", "describe", "people.jsonl", *bank)
+    assert counts == told(capsys, "personas", "describe", "--n", "300", "--seed", "1", *bank)
+    assert not any(one["missing"] for one in counts["traits"])
+
+
 def test_describe_counts_beside_what_is_stated(capsys: Capture) -> None:
     assert main(["personas", "describe", "--n", "2000", "--seed", "3"]) == 0
     shown = capsys.readouterr().out

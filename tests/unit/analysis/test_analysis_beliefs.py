@@ -68,12 +68,19 @@ def test_spread_kept_is_undefined_if_all_start_alike() -> None:
 
 
 @pytest.mark.parametrize(
-    ("stances", "side"), [((0.5, 0.1), 1.0), ((-0.9, 0.1), -1.0), ((0.5, -0.5), math.nan), ((), math.nan)]
+    ("stances", "side"),
+    [((0.5, 0.1), 1.0), ((-0.9, 0.0), -1.0), ((-0.9, 0.1), math.nan), ((0.0,), math.nan), ((), math.nan)],
 )
-def test_the_side_of_the_truth_is_that_of_true_posts(stances: tuple[float, ...], side: float) -> None:
+def test_the_side_of_the_truth_is_that_of_all_true_posts(stances: tuple[float, ...], side: float) -> None:
     frame = true_sides(run({1: [0.0]}, **true_posts(*stances)))
     assert frame["side"].item() == pytest.approx(side, nan_ok=True)
     assert frame["posts"].item() == len(stances)
+
+
+@pytest.mark.parametrize(("veracity", "side"), [(Veracity.TRUE, 1.0), (Veracity.FALSE, -1.0)])
+def test_a_scenario_that_states_the_truth_is_believed(veracity: Veracity, side: float) -> None:
+    stated = [{"proposition": 0, "name": "p0", "text": "", "veracity": veracity}]
+    assert true_sides(run({1: [0.0]}, propositions=stated, **true_posts(0.5, -0.5)))["side"].item() == side
 
 
 def test_posts_of_agents_have_no_say_in_the_truth() -> None:

@@ -16,6 +16,7 @@ from townsquare.core.errors import DataError, SettingError
 from townsquare.record.run import Run
 from townsquare.scenario.population.question_bank import NO_ANSWER
 from townsquare.scenario.population.sample import People, sample_people
+from townsquare.scenario.settings import resolve_for
 from townsquare.settings.config import Population
 
 MAPPING = """
@@ -87,6 +88,12 @@ def test_margins_hold_within_a_point_and_leave_blanks(folder: Path) -> None:
     assert (filled.traits != NO_ANSWER).all()
     kept = made.traits != NO_ANSWER
     assert np.array_equal(filled.traits[kept], made.traits[kept])
+
+
+@pytest.mark.parametrize("sets", [[], ["population.resample=true"]])
+def test_imputing_without_a_file_to_draw_from_is_refused(sets: list[str]) -> None:
+    with raises_error(SettingError, where="population.missing", got="no answer would be imputed", do="population.file"):
+        resolve_for("health-rumor", None, ["population.missing=impute", *sets])
 
 
 def test_a_missing_stance_is_drawn_as_the_setting_says(folder: Path) -> None:

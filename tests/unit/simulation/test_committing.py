@@ -21,6 +21,7 @@ from townsquare.record.batches import Batches
 from townsquare.record.content_hash import HashChain
 from townsquare.record.contract import StepSummary
 from townsquare.record.folder import FolderReader
+from townsquare.record.packed import WHOLE_EVERY
 from townsquare.record.run import Run
 from townsquare.record.sqlite import FolderRecorder
 from townsquare.simulation.run import Committer
@@ -136,6 +137,7 @@ def few_changes(n_steps: int) -> list[Batches]:
 
 
 FEW_CHANGES = few_changes(60)
+NONE_IN_A_WHOLE_STEP = [Batches(step.step) if step.step == WHOLE_EVERY else step for step in FEW_CHANGES]
 
 
 @pytest.mark.parametrize(
@@ -146,6 +148,7 @@ FEW_CHANGES = few_changes(60)
         (FEW_CHANGES, 1, True),
         (FEW_CHANGES, 17, False),
         (FEW_CHANGES, 25, True),
+        (NONE_IN_A_WHOLE_STEP, 0, True),
     ],
 )
 def test_steps_that_are_written_together_are_read_one_by_one(

@@ -44,7 +44,7 @@ const COLUMNS: { key: Key; title: string; num?: boolean; about?: string }[] = [
   { key: "agents", title: "People", num: true },
   { key: "step", title: "Step", num: true },
   { key: "value", title: "Outcome", num: true },
-  { key: "refused_share", title: "Verdict or refused actions", num: true, about: "of an arm the verdict on its difference, of a run the share of actions that were refused" },
+  { key: "refused_share", title: "Verdict or refused actions", num: true, about: "of an arm the verdict on its difference, of a run the share of all actions, ignoring included, that were refused" },
   { key: "health", title: "Health" },
 ];
 const DIFFERENCE = (

@@ -41,7 +41,7 @@ def check_people(
         Predict each study, group, person or conversation with one parameter fitted to the others (labels: in all
         folders), instead of with the value in docs/beliefs-and-people.md.
     on_progress : callable, optional
-        Called with the number of folders that are read.
+        Called before each folder with the number of folders read so far.
 
     Returns
     -------

@@ -127,9 +127,8 @@ def _sentence(row: dict[str, Any], course: pl.DataFrame, side: float, clock: Clo
 def _accuracy(row: dict[str, Any], side: float) -> str:
     change, final = row["accuracy_shift"], three(row["accuracy_end"])
     if math.isnan(change):
-        return "The true posts take no side on the statement, so accuracy is undefined."
-    support = "support" if side > 0 else "contradict"
-    sentence = f"On balance, the true posts {support} the statement; mean accuracy relative to the true posts"
+        return "Neither the scenario nor its true posts say whether the statement is true, so accuracy is undefined."
+    sentence = f"The statement counts as {'true' if side > 0 else 'false'}; mean accuracy"
     if round(change, 3) == 0:
         return f"{sentence} stayed at {final}."
     return f"{sentence} {'rose' if change > 0 else 'fell'} by {three(abs(change))} to {final}."

@@ -265,7 +265,7 @@ def said_of(run: Run, failure: str = "") -> dict[str, Any]:
     problems = {
         f"ended with an error: {failure}": failure,
         f"stopped after step {health.done} of {health.planned}; `townsquare resume` goes on with it": stopped,
-        "over half of all actions were refused": health.refused_share > 0.5,
+        "over half of all actions, ignoring included, were refused": health.refused_share > 0.5,
         "nobody did anything": health.idle,
     }
     known = [problem for problem, holds in problems.items() if holds]
