@@ -63,7 +63,9 @@ def score(
 
 
 def attack(*runs: Path, out: Path | None = None, figure: Path | None = None, as_json: options.AsJson = False) -> int:
-    """Compute the share of shown notes that coordinated raters flip (no longer shown), by number of raters and scorer.
+    """Compute the share of shown notes that coordinated raters flip (no longer shown), by number of raters.
+
+    Both scorers are used, with their default settings.
 
     Parameters
     ----------
