@@ -239,8 +239,9 @@ def reasoning(data: Path) -> list[str]:
         "## Reasons for actions (table 4)",
         "",
         f"Counts are reproduced for {exact} of {len(PAPER_TABLE_4)} kinds of action. But agents could share, like and "
-        "flag the same post in every step. Counting each agent, kind and target once (*each once*) changes the most "
-        "frequent actions and hardly changes tones. Tones are VADER's positive / neutral / negative, in percent.",
+        "flag the same post in every step. Counting each agent, kind and target once (*each once*) changes which "
+        "actions are most frequent and hardly changes tones. Tones are VADER's positive / neutral / negative, in "
+        "percent.",
         "",
     ]
     cells = [

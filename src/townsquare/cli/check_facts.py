@@ -15,8 +15,8 @@ if TYPE_CHECKING:
     from townsquare.analysis.facts.check import FactCheck, FactReport
 
 LEGEND = """\
-Class: runs, sittings (random posts shown once to random people of the run, as in a survey), notes, or rules: the
-belief rules credence and averaging, whatever rule the run uses.
+Class: runs, sittings (random posts shown once to random people of the run, as in a survey), notes (of the arm or, if
+it has none, of the first arm with notes), or rules: the belief rules credence and averaging, whatever the run uses.
 Value: mean over runs [95% CI]; of rules: with the fitted value of a parameter [over its interval].
 Target: the published range. Inside, uncertain: the interval in brackets contains an end of the target.
 Certainty of the target: computed from public data, read on a page, or from memory (then not scored).

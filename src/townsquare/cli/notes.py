@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from townsquare.cli import options
 from townsquare.cli.console import digits, show, show_json
+from townsquare.core.errors import DataError
 
 if TYPE_CHECKING:
     from townsquare.experiments.note_ratings import ScoredNotes
@@ -44,6 +45,8 @@ def score(
 
     if check:
         folders = [path] if (path / "ratings.csv").exists() else sorted(p.parent for p in path.glob("*/ratings.csv"))
+        if not folders:
+            raise DataError(str(path), got="no ratings.csv", allowed="a folder with ratings.csv, or with such folders")
         return _show_checks([compared(folder) for folder in folders], as_json=as_json)
     scored = score_notes(path)
     if out is not None:

@@ -277,3 +277,10 @@ def test_the_command_scores_and_compares(golden: Path, tmp_path: Path, capsys: p
     assert {path.name for path in (tmp_path / "scored").iterdir()} == {"notes.csv", "raters.csv"}
     assert main(["notes", "score", str(golden), "--check", "--json"]) == 0
     assert [row["folder"] for row in json.loads(capsys.readouterr().out)] == list(SETS)
+
+
+def test_a_check_without_ratings_is_an_error(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "public.csv").write_text("rater,note,helpfulness\na,1,1\n")
+    for path in (tmp_path, tmp_path / "public.csv"):
+        assert main(["notes", "score", str(path), "--check"]) == 2
+        assert "no ratings.csv" in capsys.readouterr().err
