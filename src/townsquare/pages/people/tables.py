@@ -108,7 +108,7 @@ def proper_table(study: Study) -> Table:
         "Proper scores of predictive distributions", rows, (str, "method"),
         (estimated, "log score=log_score"), (signed_interval, f"minus {rule}=gain"), (estimated, "CRPS=crps"),
         note="Normal around the prediction, spread from the other folds; kinds: mixtures of normals. Log score: larger "
-        "is better. CRPS: smaller is better. Noise ceiling: what answer noise alone allows, by control conversations.",
+        "is better. CRPS: smaller is better. Noise ceiling: one normal, with the noise of control conversations.",
     )  # fmt: skip
 
 
