@@ -162,14 +162,19 @@ def _choices(
 
 
 def compared_pair(
-    base: dict[str, Any], vary: dict[str, list[Any]], seeds: list[int], out: Path | None, shown: options.Shown
+    base: dict[str, Any],
+    vary: dict[str, list[Any]],
+    seeds: list[int],
+    out: Path | None,
+    shown: options.Shown,
+    outcome: str | None,
 ) -> int:
     """Run the arms that a recorded run and a change of its settings make, and show what differs; the exit code."""
     from townsquare.experiments.run_folders import folder_for
 
     with folder_for(out, "counterfactual") as folder, OrderToEnd() as order:
         location = OutputLocation(folder)
-        experiment = _compared([base], vary, seeds, location, shown)
+        experiment = _compared([base], vary, seeds, location, shown, outcome=outcome)
         if experiment is None:
             return _stopped(location, order.code)
     _show(experiment, location, shown, every=False)

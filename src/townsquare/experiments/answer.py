@@ -19,7 +19,7 @@ from townsquare.analysis.moderation import moderated
 from townsquare.analysis.outcomes import describe, is_outcome
 from townsquare.core.errors import TownsquareError
 from townsquare.core.words import count, listed, number, printable, significant
-from townsquare.experiments.arms import RESPONSES, STRATEGIES, labels
+from townsquare.experiments.arms import NOTHING_LEFT_OUT, RESPONSES, STRATEGIES, labels
 from townsquare.experiments.cautions import misleading, of_moderation
 from townsquare.experiments.exposed import LITTLE, TABLE, exposed_effects, exposed_sentences
 from townsquare.experiments.extracts import MOVERS_EXTRACT
@@ -53,7 +53,8 @@ _EFFECTS = {
     **dict.fromkeys(("base", "mean", "difference", "low", "high", "p", "p_holm"), pl.Float64),
     "pairs": pl.Int64, "verdict": pl.String,
 }  # fmt: skip
-_VARIED = {"moderation.strategy": "moderation strategies", "moderation.response": "responses of moderation"}
+_VARIED = {"moderation.strategy": "moderation strategies", "moderation.response": "responses of moderation",
+           "leave_out": "leaving out nothing"}  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
@@ -323,7 +324,7 @@ def _effect(row: Mapping[str, Any]) -> str:
 
 def _capital(text: str) -> str:
     """Begin a sentence with an arm; the values of settings stay as they are."""
-    words = {*STRATEGIES.values(), *RESPONSES.values()}
+    words = {*STRATEGIES.values(), *RESPONSES.values(), NOTHING_LEFT_OUT}
     return text[0].upper() + text[1:] if text.partition(", ")[0] in words else text
 
 

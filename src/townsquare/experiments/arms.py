@@ -6,17 +6,18 @@ import hashlib
 import itertools
 import json
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from townsquare.core.documents import bundled_labels
 from townsquare.core.errors import SettingError
+from townsquare.core.words import listed
 from townsquare.settings.layers import parse_value
 
-LONGEST_SLUG = 60
-WHOLE = "all"
-"""Name of the only arm where nothing varies."""
+LONGEST_SLUG, MOST_NAMED = 60, 3
+WHOLE, NOTHING_LEFT_OUT = "all", "nothing left out"
+"""Name of the only arm where nothing varies, and of the arm with an empty setting ``leave_out``, in words."""
 _WORDS: dict[str, dict[str, str]] = bundled_labels("values_of_settings")
 STRATEGIES, RESPONSES = _WORDS["moderation.strategy"], _WORDS["moderation.response"]
 """Bundled strategies of moderation, and what follows a ruling of the fact-checking desk, in words."""
@@ -90,6 +91,8 @@ def labels(arms: Sequence[Arm]) -> dict[str, str]:
 
     >>> list(labels(arms_of({"moderation.strategy": ["none", "third_party"], "agents": [20, 30]})).values())[1:3]
     ['no moderation, agents=30', 'fact-checking, agents=20']
+    >>> list(labels(arms_of({"leave_out": [{"veracity": ["false"], "agents": [3, 7]}, {}]})).values())
+    ['no false posts and no agents 3 and 7', 'nothing left out']
     """
     short = {arm.name: ", ".join(_in_words(key, value) for key, value in arm.changes.items()) for arm in arms}
     told_apart = all(short.values()) and len(set(short.values())) == len(short)
@@ -99,7 +102,20 @@ def labels(arms: Sequence[Arm]) -> dict[str, str]:
 def _in_words(key: str, value: Any) -> str:
     if isinstance(value, str) and value:
         return _WORDS.get(key, {}).get(value, value)
+    if key == "leave_out" and isinstance(value, Mapping):
+        return listed([f"no {words}" for words in _left_out(value)]) or NOTHING_LEFT_OUT
     return f"{key.rpartition('.')[2]}={shown(value)}"
+
+
+def _left_out(value: Mapping[str, Any]) -> Iterator[str]:
+    """Yield what the setting ``leave_out`` removes, in words."""
+    yield from (f"{word} posts" for word in value.get("veracity", ()))
+    for key, one in (("posts", "scenario post"), ("agents", "agent")):
+        numbers = value.get(key, ())
+        if len(numbers) > MOST_NAMED:
+            yield f"{len(numbers):,} {one}s"
+        elif numbers:
+            yield f"{one}{'s' * (len(numbers) > 1)} {listed([str(number) for number in numbers])}"
 
 
 def shown(value: Any) -> str:

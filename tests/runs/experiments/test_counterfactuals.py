@@ -267,6 +267,7 @@ def test_both_ways_give_the_effect_of_a_post_the_same_sign(tmp_path: Path, capsy
     pair = json.loads(capsys.readouterr().out.splitlines()[-1])
     again = {row["outcome"]: row["difference"] for row in pair["paired"] if row["arm"] != pair["baseline"]}
     assert pair["baseline"].startswith('leave_out={"posts"')
+    assert pair["primary"] == "shift.vaccine_safe"
     assert min(abs(value) for value in effect.values()) > 1e-4
     assert {name: again[f"shift.{name}"] for name in effect} == pytest.approx(effect)
 
