@@ -110,12 +110,12 @@ def _in_words(key: str, value: Any) -> str:
 def _left_out(value: Mapping[str, Any]) -> Iterator[str]:
     """Yield what the setting ``leave_out`` removes, in words."""
     yield from (f"{word} posts" for word in value.get("veracity", ()))
-    for key, one in (("posts", "scenario post"), ("agents", "agent")):
+    for key, noun in (("posts", "scenario post"), ("agents", "agent")):
         numbers = value.get(key, ())
         if len(numbers) > MOST_NAMED:
-            yield f"{len(numbers):,} {one}s"
+            yield f"{len(numbers):,} {noun}s"
         elif numbers:
-            yield f"{one}{'s' * (len(numbers) > 1)} {listed([str(number) for number in numbers])}"
+            yield f"{noun}{'s' * (len(numbers) > 1)} {listed([str(number) for number in numbers])}"
 
 
 def shown(value: Any) -> str:
