@@ -22,7 +22,7 @@ PACKED_REST = 150.0  # an agent and step: actions, posts, notes and ratings
 PARQUET_REST = 125.0  # the same in Parquet: 120 were measured over 12 steps of 30,000 agents
 PROCESS_MEMORY = 250e6  # the interpreter, packages and compiled kernels
 STEP_ROW_MEMORY = 180.0  # a row of a step that is being worked on, with all that is made of it
-SEEN_MEMORY = 22.0  # a row of the past: what has been seen, posts, texts
+PAST_MEMORY = 22.0  # a row of the past: what has been seen, posts, texts; `feed.seen_cap` limits only the first
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,12 +62,11 @@ def planned_size(config: Config, scenario: Scenario) -> PlannedSize:
     rows = {"exposures": exposures, "trail": trail, "beliefs": beliefs}
     rest, row = (PARQUET_REST, PARQUET_ROW) if in_parquet else (PACKED_REST, PACKED_ROW)
     bulky = sum(rows[name] * row[name] for name in rows)
-    seen = min(exposures, agents * config.feed.seen_cap)
     return PlannedSize(
         exposures=round(exposures),
         trail=round(trail),
         beliefs=round(beliefs),
         in_parquet=in_parquet,
         disk=round(bulky + agents * config.steps * rest),
-        memory=round(PROCESS_MEMORY + step_rows * STEP_ROW_MEMORY + seen * SEEN_MEMORY),
+        memory=round(PROCESS_MEMORY + step_rows * STEP_ROW_MEMORY + exposures * PAST_MEMORY),
     )

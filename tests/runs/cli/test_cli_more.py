@@ -336,6 +336,17 @@ def test_estimates_are_upper_ends_of_what_a_run_takes(parquet_above: int) -> Non
     assert all(one.state == State.OK for one in fits(size, Path()))
 
 
+def test_the_estimate_of_memory_grows_with_steps_beyond_what_agents_remember() -> None:
+    """Posts, ratings and trust are kept, however few seen roots are."""
+    scenario = load_scenario("synthetic:20")
+    sets = ["feed.comments=0", "feed.seen_cap=100"]
+    first, second, third = (
+        planned_size(resolve_for("synthetic:20", None, sets, agents=1000, steps=steps).config, scenario).memory
+        for steps in (10, 20, 30)
+    )
+    assert third - second == pytest.approx(second - first)
+
+
 def test_bytes_in_words() -> None:
     assert [in_units(size) for size in (0, 999, 1000, 1.5e6, 2e12)] == [
         "0 B",
