@@ -44,7 +44,7 @@ class Request:
     Attributes
     ----------
     purpose : str
-        The purpose: ``act``, ``fact_check``, ``distil``, ...; calls are counted by purpose.
+        The purpose: ``react``, ``fact_check``, ``distil``, ...; calls are counted by purpose.
     messages : tuple of Message
         The conversation, with the question last.
     schema : mapping
