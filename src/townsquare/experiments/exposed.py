@@ -85,7 +85,7 @@ def exposed_sentences(effects: pl.DataFrame, short: Mapping[str, str], statement
     )
     opening += f"“{statements[best['proposition']]}”, by exposure in the baseline: "
     if all(abs(row[end]) < LITTLE for row in about for end in ("value", "low", "high")):
-        return [f"{opening}less than {LITTLE:g} in {listed([_WHO[row['group']] for row in about])}."]
+        return [f"{opening}95% CI within ±{LITTLE:g} in {listed([_WHO[row['group']] for row in about])}."]
     by_group = []
     for row in about:
         value, low, high = (significant(row[name], 2, signed=True) for name in ("value", "low", "high"))

@@ -86,7 +86,7 @@ class SecondRule(NamedTuple):
             sizes.append(f"{significant(value, 2, signed=True)} under {rule}{interval}")
         shown = "; ".join(sizes)
         if all(abs(end) < LITTLE for effect in (self.first, self.second) for end in effect):  # NaN is not
-            shown = f"less than {LITTLE:g} under {listed(list(self.rules))}"
+            shown = f"95% CI within ±{LITTLE:g} under {listed(list(self.rules))}"
         finding, so = f"disagree about an effect of {label}", "; it depends on the rule"
         if self.agree:
             finding, so = f"find {'an effect' if _direction(self.first) else 'no detectable effect'} of {label}", ""
