@@ -22,8 +22,8 @@ def check_declaration(rule: BeliefRule) -> None:
         raise broken(rule, f"unit {rule.unit!r}", " or ".join(UNITS))
     if not rule.needs <= NEEDS:
         raise broken(rule, f"needs {sorted(rule.needs)}", f"any of {sorted(NEEDS)}")
-    if rule.needs & {"authors", "ties", "groups"} and "exposures" not in rule.needs:
-        allowed = "authors, ties and groups beside exposures, whose rows they are of"
+    if rule.needs & {"authors", "contents", "ties", "groups"} and "exposures" not in rule.needs:
+        allowed = "authors, contents, ties and groups beside exposures, whose rows they are of"
         raise broken(rule, f"needs {sorted(rule.needs)}", allowed)
     if "groups" in rule.needs and getattr(rule.params, "model_fields", {}).get("group_by") is None:
         raise broken(rule, "needs groups without a setting `group_by`", "one that names the trait which makes groups")

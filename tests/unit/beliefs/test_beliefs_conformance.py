@@ -255,6 +255,7 @@ def test_a_broken_step_is_caught(step, said: str) -> None:
     [
         ({"unit": "miles"}, {"got": "unit 'miles'"}),
         ({"needs": frozenset({"gossip"})}, {"got": "needs"}),
+        ({"needs": frozenset({"contents"})}, {"allowed": "beside exposures"}),
         ({"params": dict}, {"got": "params"}),
         ({"init": init_flattens}, {"got": "init changed the stance"}),
         ({"init": init_knows_its_neighbors}, {"got": "when it is called for fewer agents"}),
@@ -403,6 +404,14 @@ def test_a_rule_over_argument_records_passes() -> None:
         check_belief_rule(broken(leaves_no_trail, rule))
     with raises_error(ContractError, got="trail row of kind"):
         check_belief_rule(broken(names_a_post_not_shown, rule))
+
+
+def test_a_fit_gives_a_rule_the_contents_that_it_needs() -> None:
+    def reads(after, trail, state, inputs, params, rng):
+        assert inputs.contents.claim.shape == inputs.contents.noted.shape == inputs.exposures.post.shape
+        return after, trail
+
+    check_belief_rule(broken(reads, needs=frozenset({"exposures", "contents"})))
 
 
 def test_a_keyed_draw_by_agent_passes() -> None:

@@ -1,7 +1,7 @@
 """Replay people by a rule's own ``step``, one message per step, as a run would show it.
 
-Each message is new, of label weight 1, without likes, and comes from an author whom the person met in this data alone;
-own posts are left out. What an author holds is not known: the stance of the message represents it. A record that came
+Each message is new, of label weight 1, without likes or labels, no injected post, and from an author whom the person met
+in this data alone; own posts are left out. What an author holds is not known: the stance of the message represents it. A record that came
 in an earlier stretch and ceases to count in this one is a record of the opposite polarity, from an author never met:
 what it was worth is not known here. Draws are by the person's place.
 """
@@ -29,6 +29,7 @@ from townsquare.beliefs.contract import (
     Holdings,
     Records,
     Replayed,
+    no_contents,
     no_exposures,
     no_holdings,
     no_own,
@@ -144,7 +145,8 @@ class _Received(NamedTuple):
             holdings = self._holdings(rows.indptr[who], before, event)
             if "claim_exposures" not in needs:
                 holdings = replace(holdings, claim_exposures=no_holdings(m).claim_exposures)
-        return frozen_inputs(BeliefInputs(0, exposures, no_own(m, 1), holdings, authors))
+        contents = no_contents(exposures.post.size if "contents" in needs else 0)
+        return frozen_inputs(BeliefInputs(0, exposures, no_own(m, 1), holdings, authors, contents))
 
     def _holdings(self, first: Int64, before: Int64, event: Int64) -> Holdings:
         rows = self.rows
