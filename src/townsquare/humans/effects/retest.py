@@ -129,7 +129,7 @@ def check_panel(sources: Sequence[Source], fit: bool) -> Iterator[Arm]:
             expected = float(np.mean([arm.predicted for arm in pairs]))
             most = float(errors.mean())
             yield Arm(
-                dataset=source.dataset, form=source.form, arm=f"all {len(pairs)} pairs, mean absolute error",
+                dataset=source.dataset, form=source.form, arm=f"all {len(pairs)} pairs: mean r, mean absolute error",
                 unit="correlation (r) of two answers", observed=observed, interval=(math.nan, math.nan),
                 predicted=expected,
                 error=most,
