@@ -1,9 +1,9 @@
 """Replay people by a rule's own ``step``, one message per step, as a run would show it.
 
-Each message is new, of label weight 1, without likes or labels, no injected post, and from an author whom the person met
-in this data alone; own posts are left out. What an author holds is not known: the stance of the message represents it. A record that came
-in an earlier stretch and ceases to count in this one is a record of the opposite polarity, from an author never met:
-what it was worth is not known here. Draws are by the person's place.
+Each message is new, of label weight 1, without likes or labels, no injected post, and from an author whom the person
+met in this data alone; own posts are left out. What an author holds is not known: the stance of the message represents
+it. A record that came in an earlier stretch and ceases to count in this one is a record of the opposite polarity, from
+an author never met: what it was worth is not known here. Draws are by the person's place.
 """
 
 from __future__ import annotations
