@@ -31,7 +31,7 @@ from townsquare.analysis.groups import GROUPS, stance_groups, trait_groups
 from townsquare.analysis.moderation_effects import implied_truth, moderation_effects, moderation_effects_by_group
 from townsquare.analysis.network import community_of
 from townsquare.analysis.notes import note_effects
-from townsquare.analysis.treatments import effects_by_group, treatment_effect
+from townsquare.analysis.treatments import BY_GROUP, EFFECTS, effects_by_group, treatment_effect
 from townsquare.core import registry
 from townsquare.core.errors import UnknownName
 from townsquare.core.extras import MissingExtra
@@ -121,25 +121,25 @@ def _after_false_posts(run: Reads) -> pl.DataFrame:
 _GROUPINGS: dict[str, tuple[TableOf, str]] = {
     "trait": (trait_groups, "by answer to each trait"),
     "start": (stance_groups, "by stance at step 0 or on joining (against, undecided, for)"),
-    "exposure": (exposure_groups, "by number of exposures to true, false, unknown and labeled posts"),
+    "exposure": (exposure_groups, "by number of exposures to true, false and unknown posts, and with a label"),
     "community": (community_groups, "by community of the follow graph"),
 }
 
 
 def treatment_effects(run: Reads) -> pl.DataFrame:
     """Direct effects and spillover of every treatment."""
-    return _of_each_treatment(run, partial(treatment_effect, run))
+    return _of_each_treatment(run, partial(treatment_effect, run), EFFECTS)
 
 
 def treatment_effects_by_group(run: Reads) -> pl.DataFrame:
     """Differences between treated and untreated persons, by treatment and by answer to each trait."""
-    return _of_each_treatment(run, partial(effects_by_group, run, groups=trait_groups(run)))
+    return _of_each_treatment(run, partial(effects_by_group, run, groups=trait_groups(run)), BY_GROUP)
 
 
-def _of_each_treatment(run: Reads, effect: Callable[[int], pl.DataFrame]) -> pl.DataFrame:
+def _of_each_treatment(run: Reads, effect: Callable[[int], pl.DataFrame], columns: pl.Schema) -> pl.DataFrame:
     names = [str(treatment["name"]) for treatment in setting(run, "treatments", default=())]
     parts = [effect(at).insert_column(0, pl.lit(name).alias("treatment")) for at, name in enumerate(names)]
-    return pl.concat(parts) if parts else pl.DataFrame()
+    return pl.concat(parts) if parts else pl.DataFrame(schema={"treatment": pl.String(), **columns})
 
 
 _PAIRED = {

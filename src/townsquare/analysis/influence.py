@@ -35,7 +35,7 @@ def influence(run: Reads) -> pl.DataFrame:
     -------
     DataFrame
         One row per account, most popular first: ``agent`` (int32), ``kind`` (``person`` or ``source``), ``followers``,
-        ``likes``, ``shares``, ``comments`` (int64; of its roots, comments included), ``popularity`` (their sum),
+        ``likes``, ``shares``, ``comments`` (int64; of its posts, not its comments), ``popularity`` (their sum),
         ``influence`` (0 to 1: 0.4, 0.3, 0.2 and 0.1 times each over the largest of any account), ``influencer``
         (bool, above 0.5), ``rank`` (1 for the first; ties by number of the account), ``made`` (accepted actions).
     """

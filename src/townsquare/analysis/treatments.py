@@ -43,7 +43,8 @@ FEWEST, MOST_WORK = 99, 100_000_000
 LEAST = 10
 """Persons in each group below which nothing is estimated."""
 ESTIMATES = ("difference", "direct", "spillover", "total")
-_SCHEMA = columns("outcome:str estimate:str value low high p persons:int treated:int")
+EFFECTS = columns("outcome:str estimate:str value low high p persons:int treated:int")
+BY_GROUP = columns("grouping:str group:str outcome:str value low high persons:int treated:int")
 
 
 @dataclass(frozen=True, slots=True)
@@ -195,7 +196,7 @@ def effects_by_group(run: Reads, treatment: str | int, groups: pl.DataFrame) -> 
                 effect = difference(y[treated], y[~treated])
                 counts = (y.size, int(treated.sum()))
                 rows.append((grouping, group, outcome, effect.value, effect.low, effect.high, *counts))
-    return tidy(rows, columns("grouping:str group:str outcome:str value low high persons:int treated:int"))
+    return tidy(rows, BY_GROUP)
 
 
 def effects_of(given: Assignment, outcomes: pl.DataFrame, draws: int = DRAWS) -> pl.DataFrame:
@@ -211,7 +212,7 @@ def effects_of(given: Assignment, outcomes: pl.DataFrame, draws: int = DRAWS) ->
     """
     values = _values(given, outcomes).items()
     rows = [{"outcome": name, **row} for name, y in values for row in _effects(given, y, draws)]
-    return pl.DataFrame(rows, schema=_SCHEMA)
+    return pl.DataFrame(rows, schema=EFFECTS)
 
 
 def _values(given: Assignment, outcomes: pl.DataFrame) -> dict[str, Float]:

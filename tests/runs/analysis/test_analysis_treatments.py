@@ -11,6 +11,7 @@ import scipy
 
 from raised_errors import raises_error
 from small_worlds import run_of, settings_of
+from townsquare.analysis.catalog import treatment_effects, treatment_effects_by_group
 from townsquare.analysis.treatments import (
     Assignment,
     assignment,
@@ -149,3 +150,10 @@ def test_treatments_that_are_not_there(treated_run: Any) -> None:
         assignment(treated_run, 1)
     with raises_error(SettingError, allowed="no treatments"):
         treatment_effect(run_of(settings_of(agents=20, steps=1)))
+
+
+def test_a_run_without_treatments_gives_the_columns_of_one_with_them(treated_run: Any) -> None:
+    plain = run_of(settings_of({"steps": 1}))
+    for table in (treatment_effects, treatment_effects_by_group):
+        assert table(plain).is_empty()
+        assert table(plain).schema == table(treated_run).schema
