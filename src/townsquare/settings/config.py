@@ -271,7 +271,7 @@ class SourceClass(Section):
 class Sources(Section):
     """Sources with audiences and a rate of publishing; see docs/populations.md."""
 
-    low_below: Share = setting(0.5, "sources below this credibility are of low credibility")
+    low_below: Share = setting(0.5, "sources below this credibility are of low credibility, in this section only")
     reliable: SourceClass = Field(default_factory=SourceClass)
     low_credibility: SourceClass = Field(default_factory=SourceClass)
     rumors_per_day: float = setting(
