@@ -41,7 +41,7 @@ class Growth(Section):
 
 
 class Time(Section):
-    """Length of a step. If unset, a step is an hour in feeds, policies and moderation; all else here has no effect."""
+    """Length of a step. If unset, a step is an hour unless a setting says otherwise; the others here have no effect."""
 
     step_minutes: int | None = setting(None, "length of a step; unset: a step has no length", ge=1, le=1440, unit="min")
     start_hour: float = setting(0.0, "hour of the day at which step 1 begins", ge=0, lt=24, unit="h")
@@ -107,7 +107,7 @@ class Feed(Section):
     )
     walks: int = setting(100, "with `outside: walks`: number of walks for each feed", ge=1, le=10_000)
     depth_mean: float | None = setting(
-        None, "mean number of rows that an agent examines in a step (geometric distribution); unset: all rows", ge=1
+        None, "mean number of rows examined in a step, if the feed has as many (geometric); unset: all rows", ge=1
     )
     outside_share: Share = setting(
         0.3, "with `depth_mean`: share of rows from other accounts, while both kinds are left (assumed)")  # fmt: skip
@@ -288,7 +288,7 @@ class LeaveOut(Section):
     """What a run leaves out, for comparison with a run that includes it; all other draws stay equal."""
 
     posts: tuple[int, ...] = setting((), "rows of the scenario's posts, from 0, that are not injected", names="posts")
-    veracity: tuple[TruthWord, ...] = setting((), "the scenario's posts with this veracity are not injected")
+    veracity: tuple[TruthWord, ...] = setting((), "posts with this veracity (everyday lines too) are not injected")
     agents: tuple[int, ...] = setting(
         (), "numbers of people never online, and of sources that never publish", names="agents"
     )

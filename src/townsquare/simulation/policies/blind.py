@@ -39,7 +39,8 @@ class Params(ByKind):
     """Chances a shown row at activity 1; they scale with activity as in `statistical`."""
 
     posts_per_step: float = setting(
-        0.05, "rate of own posts per step at activity 1; at most one post in a step, with probability 1 - exp(-rate)",
+        0.05, "rate of own posts per step online, at activity 1; at most one post in a step, with probability "
+        "1 - exp(-rate)",
         ge=0,
     )  # fmt: skip
 

@@ -41,9 +41,7 @@ class Params(MemberParams):
     follow: float = setting(
         0.5, "probability of following the author of a promoted row, if not followed yet", ge=0, le=1
     )
-    posts_per_step: float = setting(
-        0.5, "probability that an agent of this policy posts an argument in a step", ge=0, le=1
-    )
+    posts_per_step: float = setting(0.5, "probability that an agent online posts an argument in a step", ge=0, le=1)
     notes: Literal["ignore", "attack", "praise"] = setting(
         "ignore", "ratings of notes on promoted rows: none, all not helpful, or all helpful"
     )

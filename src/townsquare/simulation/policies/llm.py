@@ -40,7 +40,7 @@ class Params(MemberParams):
     reasoning: bool = setting(False, "ask for a short explanation of each action, and record it")
     nudge: bool = setting(False, "invite agents to share surprising posts, as MOSAIC does without moderation")
     beliefs_as: Literal["bands", "ten_bins"] = setting("bands", "words for a stance: bands, or ten bins")
-    posts_per_step: float = setting(0.2, "probability that an agent is asked for a post in a step", ge=0, le=1)
+    posts_per_step: float = setting(0.2, "probability that an agent online is asked for a post in a step", ge=0, le=1)
     own_posts: int = setting(3, "number of latest own posts in the prompt that asks for a post", ge=0, le=50)
     somewhat: bool = setting(False, "allow agents to rate a note somewhat helpful")
     max_actions: int = setting(8, "maximum actions in one reply", ge=1, le=100)

@@ -52,8 +52,8 @@ class Params(MemberParams):
     plausibility: float = setting(
         1.35,
         "log of the factor on the probability of a share (in surveys, its odds) per unit of plausibility of the post, "
-        "with `label_route: direct`; under rules other than `credence` also with `belief` (tuned: in surveys, false "
-        "posts are shared 0.47 to 0.92 times as often as true ones)",
+        "with `label_route: direct`; under rules other than `credence` also with `label_route: belief` (tuned: in "
+        "surveys, false posts are shared 0.47 to 0.92 times as often as true ones)",
     )
     concordance: float = setting(
         2.5,
@@ -133,7 +133,7 @@ class Params(MemberParams):
     )
     most_posts: int = setting(
         5,
-        "maximum own posts in a session; `posts_per_session` above 0.9 times this is lowered to it (assumed)",
+        "maximum own posts in a session; `posts_per_session` counts as at most 0.9 times this (assumed)",
         ge=1,
         le=100,
     )

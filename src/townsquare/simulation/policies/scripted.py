@@ -41,7 +41,7 @@ class ScriptedAction(MemberParams):
     rank: int | None = Field(
         None,
         ge=0,
-        description="post acted on, by its rank in the agent's feed, from 0; `like_comment`: post above the comment",
+        description="post acted on, by its rank in the agent's feed, from 0; `like_comment`: first comment under it",
     )
     post: int | None = Field(None, ge=0, description="post acted on, by its number in `ts_posts`, instead of a rank")
     text: str | None = Field(None, max_length=100_000, description="text of a post, comment or note")

@@ -87,8 +87,8 @@ class Params(ByKind):
         lambda: Appeal(people=0.36, address=0.13, names=-1.01, numbers=-0.17), "appeal of the words of a post (fitted)"
     )
     posts_per_step: float = setting(
-        0.05, "rate of own posts per step at activity 1; at most one post in a step, with probability 1 - exp(-rate) "
-        "(assumed)", ge=0,
+        0.05, "rate of own posts per step online, at activity 1; at most one post in a step, with probability "
+        "1 - exp(-rate) (assumed)", ge=0,
     )  # fmt: skip
     side: float = setting(
         1.0,

@@ -23,7 +23,8 @@ class Params(MemberParams):
 
     tenfold: float = setting(
         _SECONDS_A_TENFOLD / _SECONDS_A_STEP,
-        "difference in age that offsets a tenfold number of votes (likes minus dislikes): 12.5 h, at a day a step",
+        "difference in age that offsets a tenfold number of votes (likes minus dislikes); the default is 12.5 h if a "
+        "step is a day",
         gt=0,
         unit="steps",
     )
