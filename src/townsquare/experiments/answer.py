@@ -14,6 +14,7 @@ import polars as pl
 
 from townsquare.analysis.beliefs import statements
 from townsquare.analysis.causes.mover import Mover, with_posts
+from townsquare.analysis.clock import clock_of
 from townsquare.analysis.contract import CachedRun, Reads, setting
 from townsquare.analysis.moderation import moderated
 from townsquare.analysis.outcomes import describe, is_outcome
@@ -163,7 +164,7 @@ def answer(experiment: Experiment, outcome: str | None = None, *, rules: int = 2
             *_primary(made),
             *_beliefs(made, base),
             *second,
-            *exposed_sentences(exposed, short, by_name),
+            *exposed_sentences(exposed, short, by_name, warm_up=clock_of(first).warm_up > 0),
             *_secondary(made),
         )
         if len(experiment.arms) > 1

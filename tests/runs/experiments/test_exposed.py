@@ -61,10 +61,13 @@ def test_the_sentence_names_every_group_and_is_missing_where_everybody_sees_fals
     runs: dict[tuple[str, int], ts.Run], tmp_path: Path
 ) -> None:
     effects = exposed_effects(runs, "none")
-    (said,) = exposed_sentences(effects, {"takedown": "takedown"}, {"vaccine_safe": "Safe.", "campaign_worthwhile": ""})
+    names = {"vaccine_safe": "Safe.", "campaign_worthwhile": ""}
+    (said,) = exposed_sentences(effects, {"takedown": "takedown"}, names, warm_up=True)
     assert said.count("95% CI") == len(GROUPS)
-    assert "% of people see no false post" in said
+    assert "% of people see no false post after the warm-up." in said
     assert "on the final stance on" in said
-    assert ", by exposure in the baseline: " in said
+    assert ", by exposure after the warm-up in the baseline: " in said
+    (plain,) = exposed_sentences(effects, {"takedown": "takedown"}, names, warm_up=False)
+    assert plain == said.replace(" after the warm-up", "")
     broadcast = {("none", 1): ts.run("health-rumor@1", agents=40, steps=6, out=tmp_path / "run")}
     assert exposed_effects(broadcast, "none").is_empty()
