@@ -155,6 +155,15 @@ def test_crowds_by_hand(tmp_path: Path) -> None:
     assert arms["social"].observed == pytest.approx(0.47, abs=0.05)
 
 
+def test_control_people_need_no_answers_of_others(tmp_path: Path) -> None:
+    rows = [[*row[:6], "" if row[1] == "control" else row[6]] for row in crowd_rows()]
+    given = ts.check_people(write(tmp_path / "given", "a.csv", CROWD, crowd_rows()))
+    empty = ts.check_people(write(tmp_path / "empty", "a.csv", CROWD, rows))
+    assert [(arm.arm, arm.observed, arm.error, arm.met) for arm in empty] == [
+        (arm.arm, arm.observed, arm.error, arm.met) for arm in given
+    ]
+
+
 def test_the_retest_of_a_panel(tmp_path: Path) -> None:
     arms, rows = arms_of(tmp_path, "opinion_panel"), np.array(panel_rows(), object)
     trump = rows[:, 2:4].astype(float)

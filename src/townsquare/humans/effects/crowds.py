@@ -54,6 +54,7 @@ def _read(source: Source) -> _People:
     """Return everybody who answered in the first and the last round, and in those between."""
     sheet = source.sheet
     rounds, z, peers = (np.array(sheet[name], np.float64) for name in ("round", "z", "peers_z"))
+    peers[np.isnan(peers) & np.array([word.lower() == CONTROL for word in sheet["condition"]])] = 0.0  # not seen
     z, peers = np.clip(z, -WIDEST, WIDEST), np.clip(peers, -WIDEST, WIDEST)
     person = codes(sheet["group"], sheet["condition"], sheet["question"], sheet["person"])
     last = int(rounds.max())
@@ -66,7 +67,7 @@ def _read(source: Source) -> _People:
     row[person] = np.arange(person.size)
     full = np.isfinite(answers[:, 0] + answers[:, -1]) & np.isfinite(shown[:, :-1]).all(axis=1)
     if not full.any():
-        allowed = "at least one person with z in the first and the last round, and peers_z before the last"
+        allowed = "at least one person with rows in all rounds, z in the first and last, peers_z before it"
         raise DataError(sheet.table.location, got="no such person", allowed=allowed)
     condition = np.array([word.lower() for word in sheet["condition"]])[row[full]]
     group = codes(sheet["group"], sheet["condition"])[row[full]]
