@@ -43,7 +43,7 @@ class Growth(Section):
 class Time(Section):
     """Length of a step. If unset, a step is an hour unless a setting says otherwise; the others here have no effect."""
 
-    step_minutes: int | None = setting(None, "length of a step; unset: a step has no length", ge=1, le=1440, unit="min")
+    step_minutes: int | None = setting(None, "length of a step", ge=1, le=1440, unit="min")
     start_hour: float = setting(0.0, "hour of the day at which step 1 begins", ge=0, lt=24, unit="h")
     rhythm: Share = setting(
         0.8,

@@ -51,7 +51,8 @@ class ContributorParams(MemberParams):
     )
     ratings_per_day: float = setting(
         2.0,
-        "mean ratings of a contributor from the queue; without `time.step_minutes`, a step is an hour (assumed)",
+        "mean notes of the queue offered to a contributor; `propensity` rates all; without `time.step_minutes`, a "
+        "step is an hour (assumed)",
         ge=0,
         unit="1/day",
     )

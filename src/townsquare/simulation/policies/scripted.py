@@ -35,7 +35,7 @@ Stance = Annotated[float, Field(ge=-1, le=1)]
 class ScriptedAction(MemberParams):
     """One action of a script."""
 
-    step: int = Field(ge=1, description="step of the action")
+    step: int = Field(ge=1, description="step of the action; skipped if the agent is then offline")
     agent: int = Field(ge=0, description="number of the agent, from 0", json_schema_extra={"names": "agents"})
     action: ActionName = Field(description="kind of action")
     rank: int | None = Field(
