@@ -25,6 +25,8 @@ def check_declaration(rule: BeliefRule) -> None:
     if rule.needs & {"authors", "contents", "ties", "groups"} and "exposures" not in rule.needs:
         allowed = "authors, contents, ties and groups beside exposures, whose rows they are of"
         raise broken(rule, f"needs {sorted(rule.needs)}", allowed)
+    if "claim_exposures" in rule.needs and "holdings" not in rule.needs:
+        raise broken(rule, f"needs {sorted(rule.needs)}", "claim_exposures beside holdings, whose records they name")
     if "groups" in rule.needs and getattr(rule.params, "model_fields", {}).get("group_by") is None:
         raise broken(rule, "needs groups without a setting `group_by`", "one that names the trait which makes groups")
     MemberUnderTest.of(FAMILY, rule)  # of wrong params, there are no defaults

@@ -256,6 +256,7 @@ def test_a_broken_step_is_caught(step, said: str) -> None:
         ({"unit": "miles"}, {"got": "unit 'miles'"}),
         ({"needs": frozenset({"gossip"})}, {"got": "needs"}),
         ({"needs": frozenset({"contents"})}, {"allowed": "beside exposures"}),
+        ({"needs": frozenset({"claim_exposures"})}, {"allowed": "beside holdings"}),
         ({"params": dict}, {"got": "params"}),
         ({"init": init_flattens}, {"got": "init changed the stance"}),
         ({"init": init_knows_its_neighbors}, {"got": "when it is called for fewer agents"}),
