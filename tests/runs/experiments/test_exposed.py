@@ -66,8 +66,8 @@ def test_the_sentence_names_every_group_and_is_missing_where_everybody_sees_fals
     assert said.count("95% CI") == len(GROUPS)
     assert "% of people see no false post after the warm-up." in said
     assert "on the final stance on" in said
-    assert ", by exposure after the warm-up in the baseline: " in said
+    assert ", by exposure after the warm-up in the baseline (not corrected for several tests): " in said
     (plain,) = exposed_sentences(effects, {"takedown": "takedown"}, names, warm_up=False)
-    assert plain == said.replace(" after the warm-up", "")
+    assert plain == said.replace(" after the warm-up", "").replace(" (in the warm-up, too)", "")
     broadcast = {("none", 1): ts.run("health-rumor@1", agents=40, steps=6, out=tmp_path / "run")}
     assert exposed_effects(broadcast, "none").is_empty()
