@@ -40,7 +40,14 @@ def test_the_code_book_says_which_value_stands_for_none() -> None:
     [rating] = [column for column in schema.TABLES["note_ratings"].recorded if column.name == "rating"]
     assert missing(rating) == "empty in records before version 3"
     [quality] = [column for column in schema.TABLES["notes"].recorded if column.name == "quality"]
-    assert missing(quality) == "null for notes not by contributors; empty in records before version 3"
+    assert missing(quality) == "NaN for notes not by contributors; empty in records before version 3"
+
+
+def test_the_code_book_names_the_missing_value_that_a_frame_has() -> None:
+    for table in schema.TABLES.values():
+        for column in table.recorded:
+            other = "null" if column.dtype.startswith("f") else "NaN" if column.since == 1 else "-1"
+            assert other not in missing(column), (table.name, column.name)
 
 
 def test_a_comma_cuts_no_meaning_short() -> None:
