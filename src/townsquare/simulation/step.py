@@ -177,11 +177,13 @@ def contributed(
 ) -> Iterator[Change]:
     """Yield the notes that contributors write, and then the ratings of their queue, by the policy of each agent."""
     config, context = setup.settings.config, replace(setup.context, asked=True)
-    for kind, shown in contributors.feeds(world, program, config.time, draw(Stage.MODERATE)):
+    left_out = config.leave_out.agents
+    for kind, shown in contributors.feeds(world, program, config.time, draw(Stage.MODERATE), left_out):
         may = allowed & {kind}
         views = Views(world, shown, may, setup.bank, config.actions, context, setup.judge(world, draw(Stage.BELIEF)))
         chosen = decide(setup, views, draw(Stage.POLICY))
-        done = actions.resolve(world, shown, chosen, may, config.actions)
+        friction = actions.friction_of(world, views.agents, config, draw(Stage.POLICY))
+        done = actions.resolve(world, shown, chosen, may, config.actions, friction)
         yield contributors.with_quality(world, done, program, draw(Stage.MODERATE), setup.bank)
 
 

@@ -28,7 +28,7 @@ from small_worlds import (
 from townsquare.core import schema
 from townsquare.core.actions import ActionKind
 from townsquare.core.draws import Stage, StageDraws
-from townsquare.core.enums import NoteStatus, PostKind, Rating, Veracity
+from townsquare.core.enums import ActionStatus, NoteStatus, PostKind, Rating, Reason, Veracity
 from townsquare.scenario.settings import resolve_for
 from townsquare.settings.config import Time
 from townsquare.simulation.change import Change
@@ -297,6 +297,24 @@ def test_a_run_has_notes_with_quality_by_contributors_alone() -> None:
         assert actions.filter((actions["kind"] == kind) & (actions["status"] == 0)).height == table.height
     assert (run.table("exposures")["offered"] == -1).all()
     assert run_of(settings_of(RUN)).content_hash == run.content_hash
+
+
+def test_contributors_who_are_left_out_do_nothing() -> None:
+    run = run_of(settings_of(RUN))
+    gone = sorted(set(run.table("note_ratings")["agent"]))[:5]
+    other = run_of(settings_of({**RUN, "leave_out": {"agents": gone}}))
+    assert other.table("note_ratings").height
+    assert not set(other.table("actions")["agent"]) & set(gone)
+
+
+def test_friction_applies_to_notes_and_ratings_of_contributors() -> None:
+    run = run_of(settings_of({**RUN, "actions": {"friction": {"rate_note": 1.0, "add_note": 0.5}}}))
+    actions, notes = run.table("actions"), run.table("notes")
+    tried = actions.filter(actions["kind"] == ActionKind.ADD_NOTE)
+    refused = tried.filter(tried["status"] == ActionStatus.REFUSED)
+    assert set(refused["reason"]) == {Reason.FRICTION}
+    assert 0 < notes.height == tried.height - refused.height
+    assert not run.table("note_ratings").height
 
 
 def test_without_contributors_notes_have_no_quality() -> None:

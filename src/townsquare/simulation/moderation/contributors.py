@@ -20,7 +20,7 @@ top writers, and the window of 48 hours for ratings.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Literal
 
 import numpy as np
@@ -92,9 +92,15 @@ def enrolled(world: World, params: ContributorParams, draw: StageDraws) -> Bool:
     return np.asarray(out)
 
 
-def feeds(world: World, params: ContributorParams, time: Time, draw: StageDraws) -> Iterator[tuple[ActionKind, Feed]]:
-    """Yield the feed in which contributors may write notes, and that in which they may rate notes."""
+def feeds(
+    world: World, params: ContributorParams, time: Time, draw: StageDraws, left_out: Sequence[int] = ()
+) -> Iterator[tuple[ActionKind, Feed]]:
+    """Yield the feed in which contributors may write notes, and that in which they may rate notes.
+
+    Agents of ``left_out`` do neither.
+    """
     people = enrolled(world, params, draw)
+    people[[agent for agent in left_out if agent < people.size]] = False
     warm_up, writers = 0.0 if time.step_minutes is None else time.warm_up_hours, people
     if params.writing_impact and world.step * time.step_hours >= warm_up:
         earned = people & may_write(world, params.writing_impact)
