@@ -42,7 +42,7 @@ INDEXES: dict[str, tuple[tuple[str, ...], ...]] = {
 }
 DAMAGED = "the file is damaged, or was copied during a write: copy the whole folder again, or repeat the run"
 SQLITE, PACKED, PARQUET = "SQLite", "packed", "Parquet"
-_ELSEWHERE = 'SELECT * FROM "this view needs packed tables: ask through Run.sql, or townsquare export --to sqlite"'
+_ELSEWHERE = 'SELECT * FROM "this view needs packed or Parquet tables: use Run.sql, or townsquare export --to sqlite"'
 _BUSY_SECONDS = 30.0
 _WRITE_ROWS = 100_000  # rows that stand as Python objects at a time
 _VALUES = 8_000
