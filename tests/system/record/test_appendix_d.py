@@ -189,7 +189,7 @@ def test_a_view_that_needs_rows_elsewhere_says_so_to_other_programs(layout: str,
     with closing(sqlite3.connect(folder / "run.db")) as connection:
         assert connection.execute("SELECT count(*) FROM fact_checks").fetchone()[0] > 0
         for view in views:
-            with pytest.raises(sqlite3.OperationalError, match=r"packed tables: ask through Run\.sql, or townsquare"):
+            with pytest.raises(sqlite3.OperationalError, match=r"packed or Parquet tables: use Run\.sql, or town"):
                 connection.execute(f"SELECT * FROM {view}")
         assert connection.execute("PRAGMA integrity_check").fetchone() == ("ok",)
 
