@@ -51,7 +51,7 @@ def interview(
     Parameters
     ----------
     agents
-        People by number or name, such as 3,R_038,40-49, or `all`.
+        People: numbers, names or ids of respondents, such as 3,40-49,R_038/17,R_038, or `all`.
     question
         The question.
     model

@@ -52,6 +52,7 @@ def attribute(
 
     run = Run.open(folder)
     if claim is not None:
+        options.alone("--claim", {"--agent": agent, "--proposition": proposition})
         return _show_claim(run, claim, str(folder), as_json=as_json)
     person = None if agent is None else agent_number(run, agent)
     groups = attributed(run, by=by, agent=person, proposition=proposition)

@@ -45,7 +45,7 @@ Target = Annotated[str | None, Parameter(help=TARGET)]
 Folder = Annotated[Path, Parameter(name="RUN", help="The folder of a recorded run.")]
 Agents = Annotated[Whole | None, Parameter(help="Number of people at the start.")]
 AGENT = "A person: number, name (R_038/17), or id of a respondent (R_038: the first agent drawn from it)."
-Agent = Annotated[str | None, Parameter(help=AGENT)]
+Agent = Annotated[str | None, Parameter(help=f"{AGENT[:-1]}; default: all people.")]
 Seed = Annotated[Whole | None, Parameter(help="Random seed.")]
 Out = Annotated[Path | None, Parameter(help="Output folder; default: a new folder under runs/.")]
 Sets = Annotated[
@@ -172,6 +172,15 @@ def required(option: str, given: T | None, allowed: str) -> T:
     if not given:
         raise SettingError(option, got="nothing", allowed=allowed)
     return given
+
+
+def alone(option: str, others: Mapping[str, object]) -> None:
+    """Refuse options that ``option`` would ignore. Raises ``SettingError`` if one is given."""
+    from townsquare.core.errors import SettingError
+
+    for name, given in others.items():
+        if given is not None:
+            raise SettingError(name, got=f"{given} with {option}", allowed=f"without {option}")
 
 
 def words_of(lists: Sequence[str] | None) -> list[str]:

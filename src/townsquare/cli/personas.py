@@ -84,7 +84,7 @@ def sample(
     Parameters
     ----------
     n
-        Number of people.
+        Number of people (required).
     out
         Output file of personas (JSON lines).
     """
@@ -115,9 +115,9 @@ def describe(
     ----------
     file
         Personas as JSON lines, read by the question bank of --set population.bank; with --n, a scenario or
-        configuration file whose people are sampled.
+        configuration whose people are sampled; default: health-rumor.
     n
-        Number of people.
+        Number of people to sample.
     """
     from townsquare.core.errors import SettingError
     from townsquare.scenario.population.personas import persona_shares, read_personas

@@ -29,7 +29,7 @@ class Placed(options.Recorded):
     out: str | None = None
     """Output folder, or an address such as s3://BUCKET/PREFIX; default: a new folder under runs/."""
     workers: options.Positive | None = None
-    """Number of processes; default: one per processor, and 1 for `debate`."""
+    """Number of processes; default: one per processor (`debate` without `sweep`: 1)."""
     on: Annotated[str, Parameter(help=ON)] = ""
 
 

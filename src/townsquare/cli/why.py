@@ -56,6 +56,7 @@ def why(
     if not as_json and (other := other_meaning(run, agent)):
         complain(other, kind="note")
     if claim is not None:
+        options.alone("--claim", {"--step": step, "--proposition": proposition, "--without-record": without_record})
         return _show_claim(run, agent, claim, as_json=as_json)
     causes = explain(run, agent, step=step, proposition=proposition)
     counted = has_records(run) or without_record is not None
@@ -159,7 +160,7 @@ def _show_largest(causes: Why, folder: str) -> None:
         return
     rows = [(move.step, move.proposition, move.change, move.before, move.after, _strongest(move)) for move in largest]
     title = f"Largest changes of {safe(causes.who)} (rule {causes.rule})"
-    columns = (str, "step", "proposition"), (signed, "change", "from", "to"), (str, "main cause")
+    columns = (str, "step", "proposition"), (signed, "change", "from", "to"), (str, "largest cause in its direction")
     show(title, rows, *columns)
     show(
         "Largest contributors over all steps", causes.contributors[:LARGEST], (str, "contributor=name", "proposition"),

@@ -197,3 +197,6 @@ def test_the_commands_on_a_claim(run: ts.Run, found: ClaimAttribution, capsys: p
     assert re.search("stopped believing it|would have believed it", capsys.readouterr().out)
     assert main(["why", folder, "--agent", str(found.stopped[0]), *named, "--json"]) == 0
     assert json.loads(capsys.readouterr().out)["meetings"][-1]["judged"] <= 0
+    for ignored in (["attribute", folder, "--agent", "3"], ["why", folder, "--agent", "3", "--step", "2"]):
+        assert main([*ignored, *named]) == 2
+        assert "allowed: without --claim" in capsys.readouterr().err
