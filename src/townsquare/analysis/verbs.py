@@ -88,7 +88,7 @@ def why(run: Run | Path | str, agent: int | str, *, step: int | None = None, pro
     run : Run, Path or str
         A run, or its folder. It must be recorded with the trail (the causes of belief changes), as runs are by default.
     agent : int or str
-        A person, by number or by name, such as ``R_038``.
+        A person: number, name (``R_038/17``), or id of a respondent (``R_038``: the first agent drawn from it).
     step : int, optional
         One step, from 1; default: all.
     proposition : str, optional
@@ -127,7 +127,7 @@ def attribute(
         post), ``veracity``, ``label``, ``cause`` (posts shown, own posts, return to the initial stance and others) or
         ``step``.
     agent : int or str, optional
-        One person, by number or name; default: all persons at the end of the run.
+        One person, as for :func:`townsquare.why`; default: all persons at the end of the run.
     proposition : str, optional
         One proposition, by name; default: all.
 

@@ -2,6 +2,8 @@
 
 The figures are upper ends: every feed full and every post with its comments, from the first step on. Runs start with
 few posts, so short ones need less: measured ones needed 40 to 75% of the disk and of the memory that is said here.
+The report, which is written after the last step, needs memory in addition: measured were 0.5 GB for `health-rumor`
+(2,000 people) and at most 1.13 GB, with 0.02 to 21 million exposures.
 
 Bytes were measured on runs of ``health-rumor@1`` with the statistical policy, two propositions and hybrid moderation:
 packed, of 300 agents over 20 and 100 steps; in Parquet and in memory, of 3,000 agents over 10 steps, 30,000 over 6 and
@@ -22,6 +24,7 @@ PACKED_REST = 150.0  # an agent and step: actions, posts, notes and ratings
 PARQUET_REST = 125.0  # the same in Parquet: 120 were measured over 12 steps of 30,000 agents
 PROCESS_MEMORY = 250e6  # the interpreter, packages and compiled kernels
 STEP_ROW_MEMORY = 180.0  # a row of a step that is being worked on, with all that is made of it
+REPORT_MEMORY, REPORT_ROW_MEMORY, REPORT_ROWS = 100e6, 500.0, 2_400_000  # whatever its size; a row, up to so many
 PAST_MEMORY = 22.0  # a row of the past: what has been seen, posts, texts; `feed.seen_cap` limits only the first
 
 
@@ -36,7 +39,7 @@ class PlannedSize:
     in_parquet : bool
         Whether they go to Parquet.
     disk, memory : int
-        Bytes of the run's folder at its end, and of the process at its largest.
+        Bytes of the run's folder at its end, and of the process at its largest, report included.
     """
 
     exposures: int
@@ -62,11 +65,12 @@ def planned_size(config: Config, scenario: Scenario) -> PlannedSize:
     rows = {"exposures": exposures, "trail": trail, "beliefs": beliefs}
     rest, row = (PARQUET_REST, PARQUET_ROW) if in_parquet else (PACKED_REST, PACKED_ROW)
     bulky = sum(rows[name] * row[name] for name in rows)
+    report = REPORT_MEMORY + min(exposures, REPORT_ROWS) * REPORT_ROW_MEMORY
     return PlannedSize(
         exposures=round(exposures),
         trail=round(trail),
         beliefs=round(beliefs),
         in_parquet=in_parquet,
         disk=round(bulky + agents * config.steps * rest),
-        memory=round(PROCESS_MEMORY + step_rows * STEP_ROW_MEMORY + exposures * PAST_MEMORY),
+        memory=round(PROCESS_MEMORY + step_rows * STEP_ROW_MEMORY + exposures * PAST_MEMORY + report),
     )

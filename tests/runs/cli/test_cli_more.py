@@ -336,6 +336,20 @@ def test_estimates_are_upper_ends_of_what_a_run_takes(parquet_above: int) -> Non
     assert all(one.state == State.OK for one in fits(size, Path()))
 
 
+@pytest.mark.parametrize(
+    ("scenario", "agents", "steps", "measured"),
+    [
+        ("health-rumor", 2000, 336, 820e6),
+        ("health-rumor", 6000, 336, 1538e6),
+        ("health-rumor@1", 10_000, 6, 1276e6),
+        ("synthetic:60", 20_000, 6, 1748e6),
+    ],
+)
+def test_the_estimate_of_memory_covers_the_report(scenario: str, agents: int, steps: int, measured: float) -> None:
+    settings = resolve_for(scenario, agents=agents, steps=steps)
+    assert measured <= planned_size(settings.config, load_scenario(scenario)).memory < 2 * measured
+
+
 def test_the_estimate_of_memory_grows_with_steps_beyond_what_agents_remember() -> None:
     """Posts, ratings and trust are kept, however few seen roots are."""
     scenario = load_scenario("synthetic:20")
