@@ -36,18 +36,25 @@ EVENTS = (
 
 
 def strategies(run: Reads) -> list[str]:
-    """Name of the moderation strategy; where events switch it, all in their order."""
-    names = [str(setting(run, "moderation", "strategy", default="none"))]
-    if names == ["desk"] and setting(run, "moderation", "response") == "none":
-        names = ["none"]
+    """Name of the moderation strategy; where events switch it, all in their order. A desk without response is none."""
+    start = setting(run, "moderation", default={})
+    at_first = {**start.get("unused", {}), **start}
+    strategy, response = str(at_first.get("strategy", "none")), at_first.get("response")
+    names = [_acting(strategy, response)]
     events = setting(run, "events", default=())
     for event in sorted(events, key=lambda event: int(event["step"])):
         given = event.get("set") or {}
         section = given.get("moderation", {})
-        name = given.get("moderation.strategy", section if isinstance(section, str) else section.get("strategy"))
-        if name is not None and name != names[-1] and event["step"] <= run.last_step:
-            names.append(str(name))
+        section = {"strategy": section} if isinstance(section, str) else section
+        strategy = str(given.get("moderation.strategy", section.get("strategy", strategy)))
+        response = given.get("moderation.response", section.get("response", response))
+        if _acting(strategy, response) != names[-1] and event["step"] <= run.last_step:
+            names.append(_acting(strategy, response))
     return names
+
+
+def _acting(strategy: str, response: object) -> str:
+    return "none" if strategy == "desk" and response == "none" else strategy
 
 
 def strategy(run: Reads) -> str:

@@ -10,7 +10,7 @@ import pytest
 
 from handwritten_runs import FrameRun, injected, settings, written
 from townsquare.analysis import labels, moderation, moderation_events
-from townsquare.analysis.moderation import scores
+from townsquare.analysis.moderation import scores, strategies
 from townsquare.core.enums import LogKind, PostKind, Veracity, Verdict
 
 # Posts 0 to 3 are false, 4 to 6 true, 7 of unknown veracity, 8 is written by an agent.
@@ -52,6 +52,23 @@ def test_what_is_positive(record: dict[str, Any], tp: int, fp: int, fn: int, tn:
 def test_without_moderation_there_is_no_f1() -> None:
     row = moderation(FrameRun({"posts": POSTS}, settings("none"))).row(0, named=True)
     assert all(math.isnan(row[name]) for name in ("precision", "recall", "f1"))
+
+
+@pytest.mark.parametrize(
+    ("first", "event", "names"),
+    [
+        ({"strategy": "desk", "response": "none"}, {"moderation.response": "label"}, ["none", "desk"]),
+        ({"strategy": "desk", "response": "label"}, {"moderation": {"response": "none"}}, ["desk", "none"]),
+        ({"strategy": "none", "unused": {"response": "none"}}, {"moderation": "desk"}, ["none"]),
+        ({"strategy": "none"}, {"moderation.strategy": "desk"}, ["none", "desk"]),
+        ({"strategy": "none"}, {"moderation.strategy": "desk", "moderation.response": "none"}, ["none"]),
+    ],
+)
+def test_events_that_switch_the_response_of_a_desk(
+    first: dict[str, Any], event: dict[str, Any], names: list[str]
+) -> None:
+    given = settings(moderation=first, events=[{"step": 4, "set": event}])
+    assert strategies(FrameRun({"posts": POSTS}, given, last_step=8)) == names
 
 
 @pytest.mark.parametrize(
