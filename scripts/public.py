@@ -94,8 +94,8 @@ def main() -> None:
         "\n## Responses of moderation\n",
         f"2,000 people, {asked.seeds} seeds. {_RESPONSES}",
         *_effects(responses, OUTCOMES["responses"]),
-        "\nDifferences of the mean final stance from no moderation. Groups of people: by the number of exposures to "
-        "false posts without moderation.\n",
+        "\nDifferences of the mean final stance from no moderation. Groups of people: by their exposures to "
+        "false posts after the warm-up, in the arm without moderation.\n",
         *_exposed(responses),
         "\n## Shorter steps, and ablations\n",
         f"2,000 people, {few} seeds.\n",
@@ -128,7 +128,8 @@ This page reports results of `health-rumor`, without moderation (`moderation.res
 _READING = """A percentage is relative to the mean of the first
 arm (third column). *Mean shift*: mean change of stance since the end of the warm-up. Holm's correction is over the arms
 for the primary outcome (*Mean reach of a false post*); for the other rows, it is over all other outcomes and arms,
-including outcomes that are not shown. [All measures](measure-list.md) defines the outcomes."""
+including outcomes that are not shown. [All measures](measure-list.md) defines the outcomes, and [Adding a
+ranker](adding-a-ranker.md#embedded-rankers-for-readers) the rankers."""
 _RESPONSES = """A fact-checking desk rules on the same false posts in every arm, after a median delay of 8 hours
 (notes: 15 hours). Otherwise, the arms differ only in the response to a ruling. Differences,
 percentages and p-values are as above.

@@ -93,7 +93,7 @@ def _notes(run: Reads) -> list[pl.DataFrame]:
     ]  # fmt: skip
 
 
-_PERIOD = "(a day, or a fourteenth of the run if that is longer)"
+_PERIOD = "in the period (a day, or a fourteenth of the run if that is longer), with the label shown then"
 
 
 def _claims(run: Reads) -> list[pl.DataFrame]:
@@ -102,7 +102,7 @@ def _claims(run: Reads) -> list[pl.DataFrame]:
     believe = ((pl.col("believe") * pl.col("people")).sum() / pl.col("people").sum()).alias("value")
     return [
         _named(every.filter(truth=truth).group_by(at="step").agg(believe).sort("at"), f"believe.{truth}",
-               f"Mean belief in {truth} claims among people who saw one in the period {_PERIOD}", "probability", "step")
+               f"Mean belief in {truth} claims at a person's last exposure {_PERIOD}", "probability", "step")
         for truth in (("false", "true") if every.height else ())
     ]  # fmt: skip
 

@@ -416,7 +416,7 @@ def mover_lines(moved: Mover, where: str = "") -> list[str]:
         f"({change}) on {about}"
     )
     posts = [
-        f"  {significant(post.amount, 2, signed=True)}, shown to this agent {count(post.shown, 'time')}: “"
+        f"  {significant(post.amount, 2, signed=True)} by {count(post.shown, 'exposure')} to posts with the text “"
         f"{printable(post.text, _LONGEST_POST)}” by {printable(post.by, 40)}"
         for post in moved.posts
     ]

@@ -249,8 +249,12 @@ def replay(run: Path | str, *, on_step: OnStep | None = None) -> int:
     ------
     HashMismatch
         A step differs; the error names the step and what differs.
-    RecordError, WrongVersion, NotRecorded
-        The folder holds no run, or one that cannot be executed again here.
+    NotRecorded
+        The recorded call of a language model is missing.
+    RecordError
+        The folder holds no run.
+    WrongVersion
+        The run is of another version of Townsquare, or a file that it names has changed.
     """
     folder = Path(run)
     check_single(folder)

@@ -69,8 +69,8 @@ class Settings:
     file_contents : mapping of str to str
         Path of a file that a setting names -> SHA-256 of the file.
     digest : str
-        SHA-256 of :meth:`plain`, without the sections ``serving`` and ``budget``, which do not change results; with the
-        digests of the scenario and of files that settings name.
+        SHA-256 of :meth:`plain`, which includes ``others``, ``scenario_digest`` and ``file_contents``, but without the
+        sections ``serving`` and ``budget``, which do not change results.
     """
 
     config: Config = field(compare=False)
