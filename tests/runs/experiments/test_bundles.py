@@ -53,15 +53,15 @@ def test_a_bundle_that_was_changed_is_found(run_folder: Path, tmp_path: Path) ->
     made = freeze(recorded(run_folder, tmp_path))
     assert failed(check(replace(made, notes="it was foreseen"), tmp_path, sample=0)) == ["bundle"]
     other = replace(made, entries=(replace(made.entries[0], content_hash="0" * 64),))
-    assert failed(check(other, tmp_path)) == ["bundle", "run alone, seed 1", "run alone, seed 1, executed again"]
+    assert failed(check(other, tmp_path)) == ["bundle", "single run, seed 1", "single run, seed 1, executed again"]
 
 
 def test_a_run_that_was_changed_or_is_gone_is_found(run_folder: Path, tmp_path: Path) -> None:
     made = freeze(recorded(run_folder, tmp_path))
     shutil.rmtree(run_folder)
-    assert failed(check(made, tmp_path, sample=0)) == ["run alone, seed 1"]
+    assert failed(check(made, tmp_path, sample=0)) == ["single run, seed 1"]
     ts.simulate(ts.resolve_for("health-rumor@1", agents=16, steps=2, seed=1), run_folder)
-    assert failed(check(made, tmp_path, sample=0)) == ["run alone, seed 1"]
+    assert failed(check(made, tmp_path, sample=0)) == ["single run, seed 1"]
 
 
 def test_versions_are_noted(run_folder: Path, tmp_path: Path) -> None:

@@ -124,7 +124,7 @@ def _scenario_of(entry: Entry, parent: Path) -> Scenario:
 
 
 def _name(entry: Entry) -> str:
-    return f"run {entry.arm or 'alone'}, seed {entry.seed}"
+    return f"{f'run {entry.arm}' if entry.arm else 'single run'}, seed {entry.seed}"
 
 
 def _stored(entry: Entry, parent: Path) -> Finding:
