@@ -41,7 +41,7 @@ ABLATIONS: dict[str, dict[str, Any]] = {
     },
     "posts hardly differ in appeal": {"policy.appeal_sd": 0.05},
     "sharing does not fall with the age of a post": {"policy.age_power": 0.0},
-    "no homophily": {"graph.homophily": 0.0, "graph.taste_homophily": 0.0},
+    "no homophily of stance and taste": {"graph.homophily": 0.0, "graph.taste_homophily": 0.0},
     "no following back, no triadic closure": {"graph.follow_back": 0.0, "graph.closure": 0.0},
     f"recommendations drawn at random from recent posts by people and injected posts, {_NOT_WALKS}": {
         "injection.audience": "everyone",

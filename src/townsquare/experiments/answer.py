@@ -420,7 +420,7 @@ def mover_lines(moved: Mover, where: str = "") -> list[str]:
         f"{printable(post.text, _LONGEST_POST)}” by {printable(post.by, 40)}"
         for post in moved.posts
     ]
-    return [f"{head}{'. Largest contributions of posts in its direction:' if posts else '.'}", *posts]
+    return [f"{head}{'. Largest contributions (stance) of posts in its direction:' if posts else '.'}", *posts]
 
 
 def _cautions(

@@ -254,7 +254,7 @@ def replay(run: Path | str, *, on_step: OnStep | None = None) -> int:
     RecordError
         The folder holds no run.
     WrongVersion
-        The run is of another version of Townsquare, or a file that it names has changed.
+        The run is of another version of Townsquare, or a file that it names has changed and the run has no copy.
     """
     folder = Path(run)
     check_single(folder)
