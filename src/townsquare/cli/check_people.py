@@ -27,8 +27,7 @@ def people(
     folders
         Folders of data, at least one, recognized by their columns; see docs/beliefs-and-people.md.
     fit
-        Predict each study, group, person or conversation with a parameter fitted to the others of its DIR (labels:
-        of all DIRs).
+        Predict each study, group, person or conversation with a parameter fitted to the others (labels: in all DIRs).
     markdown
         Print Markdown, for docs/beliefs-and-people.md.
     """
