@@ -28,6 +28,7 @@ from townsquare.core.enums import ActionStatus, Reason, TrailKind
 from townsquare.core.files import bundled_folder
 from townsquare.core.frames import ORDERED, as_words, collected
 from townsquare.core.schema import TABLES
+from townsquare.settings.config import Answers
 from townsquare.settings.layers import read_yaml
 
 ROWS_AT_ONCE = 4_000_000
@@ -257,7 +258,7 @@ def rule_health(run: Reads) -> pl.DataFrame:
         moves.group_by("proposition").agg(pl.col("gain_per_person").max().alias("value")).select(_named("gain")),
         _overshoot_share(moves),
         _flips(run, change),
-        change.rename({"spread_kept": "value"}).select(_named("spread")),
+        change.with_columns(value=_spread_of_answers(run)).select(_named("spread")),
         *_as_in_panels(run),
         last.rename({"share_at_bounds": "value"}).select(_named("at_bounds")),
         _trust(run),
@@ -287,6 +288,13 @@ def _as_in_panels(run: Reads) -> Iterator[pl.DataFrame]:
     answers = answers_to(run, moves).filter(pl.len().over("proposition") >= FEWEST_ASKED)
     r = pl.corr("start", pl.col("end") - pl.col("start"))
     yield answers.group_by("proposition").agg((r**2).alias("value")).select(_named("reversion"))
+
+
+def _spread_of_answers(run: Reads) -> pl.Expr:
+    """Return final SD ÷ initial SD of answers, stances with independent noise, as panels have them."""
+    variance = float(setting(run, "beliefs", "answers", "noise", default=Answers().noise)) ** 2
+    start, end = ((pl.col(sd) ** 2 + variance).sqrt() for sd in ("sd_start", "sd_end"))
+    return pl.when(start > 1e-12).then(end / start).otherwise(float("nan"))
 
 
 def _named(check: str) -> list[pl.Expr]:
