@@ -55,7 +55,7 @@ _EFFECTS = {
     "pairs": pl.Int64, "verdict": pl.String,
 }  # fmt: skip
 _VARIED = {"moderation.strategy": "moderation strategies", "moderation.response": "responses of moderation",
-           "leave_out": "leaving out nothing"}  # fmt: skip
+           "leave_out": "what is left out"}  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)

@@ -109,13 +109,13 @@ def _in_words(key: str, value: Any) -> str:
 
 def _left_out(value: Mapping[str, Any]) -> Iterator[str]:
     """Yield what the setting ``leave_out`` removes, in words."""
-    yield from (f"{word} posts" for word in value.get("veracity", ()))
+    yield from (f"{str(word).lower()} posts" for word in value.get("veracity", ()))
     for key, noun in (("posts", "scenario post"), ("agents", "agent")):
         numbers = value.get(key, ())
-        if len(numbers) > MOST_NAMED:
-            yield f"{len(numbers):,} {noun}s"
-        elif numbers:
-            yield f"{noun}{'s' * (len(numbers) > 1)} {listed([str(number) for number in numbers])}"
+        first = [str(number) for number in numbers[:MOST_NAMED]]
+        more = [f"{len(numbers) - MOST_NAMED:,} more"] * (len(numbers) > MOST_NAMED)
+        if first:
+            yield f"{noun}{'s' * (len(numbers) > 1)} {listed([*first, *more])}"
 
 
 def shown(value: Any) -> str:

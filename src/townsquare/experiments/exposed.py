@@ -75,7 +75,7 @@ def exposed_sentences(
     effects: pl.DataFrame, short: Mapping[str, str], statements: Mapping[str, str], *, warm_up: bool
 ) -> list[str]:
     """Say what the arm with the clearest effect on the most exposed tenth does to them; nothing without rows."""
-    after, begins = (" after the warm-up", " (in the warm-up, too)") if warm_up else ("", "")
+    after, period = (" after the warm-up", " over the whole run") if warm_up else ("", "")
     rows = effects.filter(pl.col("group") == "most exposed tenth", pl.col("high") > pl.col("low"))
     if not rows.height:
         return []
@@ -84,7 +84,7 @@ def exposed_sentences(
     about = effects.filter(arm=best["arm"], proposition=best["proposition"]).to_dicts()
     opening = (
         f"In the baseline, {percent(best['without'])} of people see no false post{after}. "
-        f"Effect of {short[best['arm']]}{begins} on the final stance on "
+        f"Effect of {short[best['arm']]}{period} on the final stance on "
     )
     opening += (
         f"“{statements[best['proposition']]}”, by exposure{after} in the baseline (not corrected for several tests): "

@@ -60,6 +60,7 @@ def resolve_with_scenario(
     places = {path: f"settings of scenario {name}" for path in _paths(below) if path not in given}
     settings = resolve(below, merged, {"scenario_digest": scenario.digest}, origins=places | dict(origins or {}))
     check_against(expanded(scenario, settings.config), settings.config)
+    _check_missing(settings.config.population)  # not of recorded settings, which had no effect
     check_fits(scenario, settings)
     check_inside(sections_of(settings), places, scenario.folder)
     now = contents_now(settings, scenario.folder)
@@ -74,11 +75,9 @@ def check_fits(scenario: Scenario, settings: Settings) -> None:
     ------
     SettingError
         A setting names a post, an agent, a source or a proposition that is not there, gives steps another length than
-        the one by which posts with times were assigned to steps, shows posts of sources to nobody, or imputes answers
-        where nobody is drawn from a file.
+        the one by which posts with times were assigned to steps, or shows posts of sources to nobody.
     """
     _check_length(settings.config.time.step_minutes, scenario.step_length)
-    _check_missing(settings.config.population)
     scenario = expanded(scenario, settings.config)
     stages = [settings, *(later for _, later in settings.changes)]
     if settings.config.injection.audience == "everyone" and (scenario.posts.source >= 0).any():

@@ -68,6 +68,6 @@ def test_the_sentence_names_every_group_and_is_missing_where_everybody_sees_fals
     assert "on the final stance on" in said
     assert ", by exposure after the warm-up in the baseline (not corrected for several tests): " in said
     (plain,) = exposed_sentences(effects, {"takedown": "takedown"}, names, warm_up=False)
-    assert plain == said.replace(" after the warm-up", "").replace(" (in the warm-up, too)", "")
+    assert plain == said.replace(" after the warm-up", "").replace(" over the whole run", "")
     broadcast = {("none", 1): ts.run("health-rumor@1", agents=40, steps=6, out=tmp_path / "run")}
     assert exposed_effects(broadcast, "none").is_empty()

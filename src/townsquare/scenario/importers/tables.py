@@ -45,7 +45,7 @@ class Mapped(MemberParams):
     posts: TableMapping
     accounts: TableMapping | None = None
     follows: TableMapping | None = None
-    propositions: tuple[dict[str, str], ...] = ()
+    propositions: tuple[dict[str, str | bool], ...] = ()
     step_length: str = Field("1 day", description="length of a step, if posts have times")
 
 
