@@ -52,7 +52,8 @@ def attribute(
 
     run = Run.open(folder)
     if claim is not None:
-        options.alone("--claim", {"--agent": agent, "--proposition": proposition})
+        others = {"--agent": agent, "--proposition": proposition, "--all": every or None}
+        options.alone("--claim", others | {"--by": None if by == "author" else by})
         return _show_claim(run, claim, str(folder), as_json=as_json)
     person = None if agent is None else agent_number(run, agent)
     groups = attributed(run, by=by, agent=person, proposition=proposition)
