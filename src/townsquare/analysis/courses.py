@@ -32,7 +32,7 @@ def courses(run: Reads) -> pl.DataFrame:
         One row per course and point of time: ``course``, ``title``, ``unit``, ``over`` (``age of the post (steps)`` or
         ``step``; in days or hours where steps have a length), ``at`` (in that unit), ``value``. Courses are
         ``reach_by_age``: people that a false post had reached by each age, as the sum over ages of the mean number
-        newly reached by posts, removed ones included, that were published so long before the end (of all injected
+        newly reached by posts published at least that long before the end, removed ones included (of all injected
         posts where none is false); ``share_labeled``:
         proportion of the exposures to these posts in a step that carried a label; ``note_precision`` and
         ``note_recall`` so far (:func:`townsquare.analysis.notes.note_course`), of a run with notes;

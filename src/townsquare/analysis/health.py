@@ -46,7 +46,7 @@ class RunHealth(NamedTuple):
     done, planned : int
         Steps that are recorded, and that the settings ask for.
     tried, refused : int
-        Actions, with ignoring and refused ones, and refused ones.
+        All actions, ignoring and refused ones included; refused actions.
     """
 
     state: str

@@ -161,7 +161,7 @@ def _other_run(
     before = {key: value for key, value in own.items() if value}
     first = settings.config.seed
     listed = parse_seeds(seeds, first) if seeds else [first]
-    # The question is what it did to beliefs; the scenario's own outcome may not be there without it.
+    # The question is what the removed posts did to beliefs; without them, the scenario's own outcome may have no value.
     outcome = f"shift.{scenario.proposition_names[0]}" if scenario.propositions else None
     code = compared_pair(base, {"leave_out": [gone, before]}, listed, out, shown, outcome)
     if not shown.quiet and not shown.as_json:

@@ -99,7 +99,7 @@ def _marked(outcome: Mapping[str, float]) -> str:
         return ""
     labeled, down = int(outcome["true_labeled"]), int(outcome["true_removed"])
     true = f"of the true posts, {labeled:,} received the verdict “false” or a shown note and {down:,} were taken down"
-    how = "verdict “false”, a shown note, or downranked"
+    how = "verdict “false”, a shown note, or downranking"
     return f"Moderation marked {percent(outcome['recall'])} of the false posts as misleading ({how}); {true}."
 
 

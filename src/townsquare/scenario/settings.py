@@ -60,7 +60,7 @@ def resolve_with_scenario(
     places = {path: f"settings of scenario {name}" for path in _paths(below) if path not in given}
     settings = resolve(below, merged, {"scenario_digest": scenario.digest}, origins=places | dict(origins or {}))
     check_against(expanded(scenario, settings.config), settings.config)
-    _check_missing(settings.config.population)  # not of recorded settings, which had no effect
+    _check_missing(settings.config.population)  # a recorded run that set it in vain can be replayed
     check_fits(scenario, settings)
     check_inside(sections_of(settings), places, scenario.folder)
     now = contents_now(settings, scenario.folder)

@@ -41,7 +41,7 @@ class Growth(Section):
 
 
 class Time(Section):
-    """Length of a step. If unset, a step is an hour unless a setting says otherwise; the others here have no effect."""
+    """Length of a step. If unset, a step counts as an hour unless a setting says otherwise; the others are ignored."""
 
     step_minutes: int | None = setting(None, "length of a step", ge=1, le=1440, unit="min")
     start_hour: float = setting(0.0, "hour of the day at which step 1 begins", ge=0, lt=24, unit="h")
@@ -288,7 +288,7 @@ class LeaveOut(Section):
     """What a run leaves out, for comparison with a run that includes it; all other draws stay equal."""
 
     posts: tuple[int, ...] = setting((), "rows of the scenario's posts, from 0, that are not injected", names="posts")
-    veracity: tuple[TruthWord, ...] = setting((), "posts with this veracity (everyday lines too) are not injected")
+    veracity: tuple[TruthWord, ...] = setting((), "posts with this veracity (everyday news too) are not injected")
     agents: tuple[int, ...] = setting(
         (), "numbers of people never online, and of sources that never publish", names="agents"
     )
