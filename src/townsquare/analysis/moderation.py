@@ -36,7 +36,7 @@ EVENTS = (
 
 
 def strategies(run: Reads) -> list[str]:
-    """Name of the moderation strategy; where events switch it, all in order. A desk without a response counts as none."""
+    """Name of the moderation strategy; where events switch it, all in order. A desk without a response is `none`."""
     start = setting(run, "moderation", default={})
     at_first = {**start.get("unused", {}), **start}
     strategy, response = str(at_first.get("strategy", "none")), at_first.get("response")
