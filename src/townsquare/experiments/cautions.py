@@ -15,7 +15,7 @@ from townsquare.analysis.posts import roots
 from townsquare.core.documents import bundled_labels
 from townsquare.core.enums import AgentKind
 from townsquare.core.frames import collected
-from townsquare.core.words import number, percent, printable, significant
+from townsquare.core.words import listed, number, percent, printable, significant
 from townsquare.experiments.run_notes import answer_notes, facts_of_run, setting_notes
 
 MOST_REFUSED = 0.2
@@ -28,6 +28,8 @@ UNCHECKED, OF_PEOPLE = 0.1, 0.25
 FAST, MOSTLY = 0.01, 0.5
 """Mean absolute change of stance per day from which belief moves as in a sitting of a laboratory (panels: 0.04 to 0.08
 in months), and share of belief change from which it lies in the warm-up."""
+MOST_NAMED = 3
+"""Propositions that a warning names, if there are at least two more."""
 
 
 def warnings(run: Reads, outcome: Mapping[str, float]) -> list[str]:
@@ -147,18 +149,21 @@ def _missing(run: Reads, outcome: Mapping[str, float]) -> list[str]:
 
 
 def _flagged(run: Reads) -> list[str]:
-    """Return a warning for each flagged check of the belief rule, worst first."""
-    flagged, by_name = rule_health(run).filter("flagged"), statements(run)
-    worst_first = sorted(CHECKS.items(), key=lambda item: int(item[1]["order"]))
-    return [
-        check["warning"].format(
-            name=f"“{printable(by_name[row['name']], 90)}”",
-            value=significant(row["value"]),
-            share=percent(row["value"]),
-        )
-        for name, check in worst_first
-        for row in flagged.filter(pl.col("check") == name).iter_rows(named=True)
-    ]
+    """Return a warning for each check of the belief rule with a flag, worst first, over all propositions it flags."""
+    flagged, by_name, said = rule_health(run).filter("flagged"), statements(run), []
+    for name, check in sorted(CHECKS.items(), key=lambda item: int(item[1]["order"])):
+        rows = flagged.filter(check=name).select("name", "value").rows()
+        if rows:
+            quoted = [f"“{printable(by_name[each], 90 if len(rows) == 1 else 60)}”" for each, _ in rows]
+            values = [f"{significant(value)} ({of})" for of, (_, value) in zip(quoted, rows, strict=True)]
+            shares = [f"{percent(value)} ({of})" for of, (_, value) in zip(quoted, rows, strict=True)]
+            said.append(check["warning"].format(names=_some(quoted), values=_some(values), shares=_some(shares)))
+    return said
+
+
+def _some(texts: list[str]) -> str:
+    left = len(texts) - MOST_NAMED
+    return listed(texts if left < 2 else [*texts[:MOST_NAMED], f"{left} more"])
 
 
 def _ignores_labels(run: Reads, least: float) -> bool:

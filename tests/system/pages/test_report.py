@@ -185,13 +185,16 @@ def test_spread_overshoot_and_bounds_are_warned_of(tmp_path: Path) -> None:
         {"step": s, "agent": a, "stance": (a - 2) * (1.0 if s == 0 else 0.1)} for s in (0, 1, 2) for a in (1, 2, 3)
     ]
     of_answers = (0.02 / 3 + 0.04) ** 0.5 / (2 / 3 + 0.04) ** 0.5  # stances with noise of 0.2
-    said = f"ended at {of_answers:.0%} of its initial value"
-    assert said in page_of(by_hand(tables={"beliefs": collapsed}), tmp_path)
+    page = page_of(by_hand(tables={"beliefs": collapsed}), tmp_path)
+    assert f"ended at {of_answers:.0%} (“" in page
+    assert "”) of its initial value" in page
     ends = [{"step": s, "agent": a, "stance": 1.0 if a > 1 else -1.0} for s in (0, 1, 2) for a in (1, 2, 3)]
-    assert "100% of people hold the most extreme stance" in page_of(by_hand(tables={"beliefs": ends}), tmp_path)
+    page = page_of(by_hand(tables={"beliefs": ends}), tmp_path)
+    assert "Of all people, 100% (“" in page
+    assert "hold the most extreme stance possible" in page
     jump = [{"step": s, "agent": 1, "stance": 0.9 * (s == 1)} for s in (0, 1, 2)]
     pull = [{"step": 1, "agent": 1, "kind": 0, "post": 0, "amount": 0.9}]
-    assert "of belief changes overshoot" in page_of(by_hand(tables={"beliefs": jump, "trail": pull}), tmp_path)
+    assert "Of all belief changes, " in page_of(by_hand(tables={"beliefs": jump, "trail": pull}), tmp_path)
 
 
 def test_notes_without_plausibility_are_called_uninformative(tmp_path: Path) -> None:
