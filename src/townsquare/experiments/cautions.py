@@ -150,20 +150,20 @@ def _missing(run: Reads, outcome: Mapping[str, float]) -> list[str]:
 
 def _flagged(run: Reads) -> list[str]:
     """Return a warning for each check of the belief rule with a flag, worst first, over all propositions it flags."""
-    flagged, by_name, said = rule_health(run).filter("flagged"), statements(run), []
+    flagged, by_name, texts = rule_health(run).filter("flagged"), statements(run), []
     for name, check in sorted(CHECKS.items(), key=lambda item: int(item[1]["order"])):
         rows = flagged.filter(check=name).select("name", "value").rows()
         if rows:
             quoted = [f"“{printable(by_name[each], 90 if len(rows) == 1 else 60)}”" for each, _ in rows]
             values = [f"{significant(value)} ({of})" for of, (_, value) in zip(quoted, rows, strict=True)]
             shares = [f"{percent(value)} ({of})" for of, (_, value) in zip(quoted, rows, strict=True)]
-            said.append(check["warning"].format(names=_some(quoted), values=_some(values), shares=_some(shares)))
-    return said
+            texts.append(check["warning"].format(names=_some(quoted), values=_some(values), shares=_some(shares)))
+    return texts
 
 
-def _some(texts: list[str]) -> str:
-    left = len(texts) - MOST_NAMED
-    return listed(texts if left < 2 else [*texts[:MOST_NAMED], f"{left} more"])
+def _some(items: list[str]) -> str:
+    left = len(items) - MOST_NAMED
+    return listed(items if left < 2 else [*items[:MOST_NAMED], f"{left} more"])
 
 
 def _ignores_labels(run: Reads, least: float) -> bool:
