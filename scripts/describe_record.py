@@ -80,24 +80,38 @@ def functions() -> str:
 
 def version() -> str:
     """The version of the record, and the columns that came after version 1."""
-    later = [
-        f"| {column.since} | `{name}.{column.name}` |"
-        for name, table in schema.TABLES.items()
-        for column in table.recorded
-        if column.since > 1
-    ]
-    listed = ["", "| since version | column |", "|---|---|", *later] if later else []
-    return "\n".join([f"This is version {RECORD_VERSION} of the record.", *listed])
+    later: dict[int, list[str]] = {}
+    for name, table in schema.TABLES.items():
+        for column in table.recorded:
+            if column.since > 1:
+                later.setdefault(column.since, []).append(f"`{name}.{column.name}`")
+    added = [f"- Version {since} added {', '.join(later[since])}." for since in sorted(later)]
+    return "\n".join([f"This is version {RECORD_VERSION} of the record.", *([""] if added else []), *added])
 
 
 def tables() -> str:
-    """Every table with its recorded columns, then every set of code words."""
-    parts = [_table(table) for table in schema.TABLES.values()]
+    """Where the large tables are, every table with its recorded columns, then every set of code words."""
     words = {column.words for table in schema.TABLES.values() for column in table.recorded if column.words}
     lines = ["### Code words", "", "| type | words |", "|---|---|"]
     for kind in sorted(words, key=lambda kind: kind.__name__):
         lines.append(f"| {kind.__name__} | {', '.join(f'{int(word)} {word.name.lower()}' for word in kind)} |")
-    return "\n\n".join([*parts, "\n".join(lines)])
+    return "\n\n".join([_storage(), *map(_table, schema.TABLES.values()), "\n".join(lines)])
+
+
+def _storage() -> str:
+    """Which tables are in Parquet, packed or indexed."""
+    packed, bulky = (
+        ", ".join(f"`{name}`" for name, table in schema.TABLES.items() if table.bulky and table.packed is kind)
+        for kind in (True, False)
+    )
+    indexes = [f"`{name}` by ({', '.join(columns)})" for name, many in INDEXES.items() for columns in many]
+    return "\n".join(
+        [
+            f"- In Parquet in large runs, [packed](#packed-tables) in others: {packed}.",
+            f"- In Parquet in large runs: {bulky}.",
+            f"- Indexes in exports to SQLite: {'; '.join(indexes)}.",
+        ]
+    )
 
 
 PARTS = {"kinds": kinds, "tables": tables, "views": views, "functions": functions, "version": version}
@@ -117,25 +131,20 @@ def refreshed(page: str) -> str:
 
 
 def _table(table: schema.Table) -> str:
+    """The heading of a table, what it holds, and its columns; most meanings name their unit."""
     about = table.meaning[0].upper() + table.meaning[1:] + "."
-    notes = ["In Parquet in large runs, packed in others." if table.packed else "In Parquet in large runs."]
-    notes = notes if table.bulky else []
-    indexes = [f"({', '.join(columns)})" for columns in INDEXES.get(table.name, ())]
-    if indexes:
-        notes.append(f"In exports to SQLite, indexed by {' and '.join(indexes)}.")
-    lines = [
-        f"### ts_{table.name}",
-        "",
-        " ".join([about, *notes]),
-        "",
-        "| column | type | unit | meaning |",
-        "|---|---|---|---|",
-    ]
+    lines = [f"### ts_{table.name}", "", about, "", "| column | type | meaning |", "|---|---|---|"]
     for column in table.recorded:
-        meaning = column.meaning + (f" ({column.words.__name__})" if column.words else "")
-        hashed = "; repeats" if column.repeats else "" if column.hashed else "; not hashed"
-        hashed += f"; since version {column.since}" if column.since > 1 else ""
-        lines.append(f"| {column.name} | {column.dtype} | {column.unit} | {meaning}{hashed} |")
+        notes = [column.meaning.removesuffix("; 0 is the initial state")]
+        notes[0] += (
+            f" [{column.unit}]"
+            if column.unit not in ("step", "count", "ratio") and column.unit not in column.meaning
+            else ""
+        )
+        notes[0] += f" ({column.words.__name__})" if column.words else ""
+        notes += ["repeats"] if column.repeats else [] if column.hashed else ["not hashed"]
+        notes += [f"since version {column.since}"] if column.since > 1 else []
+        lines.append(f"| {column.name} | {column.dtype} | {'; '.join(notes)} |")
     return "\n".join(lines)
 
 
