@@ -22,7 +22,7 @@ GROUPS = {"all people": 1.0, "most exposed tenth": 0.1, "most exposed hundredth"
 """Groups of people by their exposures to false posts in the baseline, and the proportion of people in each."""
 _WHO = dict(zip(GROUPS, ("all people", "the 10% most exposed to false posts", "the 1% most exposed"), strict=True))
 LITTLE = 0.001
-"""Effect on a stance below which no digits are given."""
+"""Effect on a stance, with its interval, below which no digits are given."""
 MOST_WITHOUT = 0.5
 """Proportion of people without an exposure to a false post above which the groups are reported."""
 TABLE = columns("arm:str proposition:str group:str people value low high seeds:int without")
@@ -89,13 +89,16 @@ def exposed_sentences(
     opening += (
         f"“{statements[best['proposition']]}”, by exposure{after} in the baseline (not corrected for several tests): "
     )
-    if all(abs(row[end]) < LITTLE for row in about for end in ("value", "low", "high")):
-        return [f"{opening}95% CI within ±{LITTLE:g} in {listed([_WHO[row['group']] for row in about])}."]
-    by_group = []
+    little, larger = [], []
     for row in about:
-        value, low, high = (significant(row[name], 2, signed=True) for name in ("value", "low", "high"))
-        by_group.append(f"{value} in {_WHO[row['group']]} (95% CI {low} to {high})")
-    return [f"{opening}{listed(by_group)}."]
+        value, low, high = (row[name] for name in ("value", "low", "high"))
+        if max(abs(value), abs(low), abs(high)) < LITTLE:
+            little.append(_WHO[row["group"]])
+        else:
+            digits = [significant(number, 2, signed=True) for number in (value, low, high)]
+            larger.append(f"{digits[0]} in {_WHO[row['group']]} (95% CI {digits[1]} to {digits[2]})")
+    within = [f"95% CI within ±{LITTLE:g} in {listed(little)}"] if little else []
+    return [f"{opening}{'; '.join([*within, *larger])}."]
 
 
 def _false_exposures(run: Reads) -> pl.DataFrame:

@@ -10,7 +10,7 @@ import polars as pl
 import pytest
 
 import townsquare as ts
-from townsquare.experiments.exposed import GROUPS, exposed_effects, exposed_sentences
+from townsquare.experiments.exposed import exposed_effects, exposed_sentences
 
 SETTINGS = {
     "time.warm_up_hours": 0,
@@ -63,7 +63,11 @@ def test_the_sentence_names_every_group_and_is_missing_where_everybody_sees_fals
     effects = exposed_effects(runs, "none")
     names = {"vaccine_safe": "Safe.", "campaign_worthwhile": ""}
     (said,) = exposed_sentences(effects, {"takedown": "takedown"}, names, warm_up=True)
-    assert said.count("95% CI") == len(GROUPS)
+    assert all(said.count(group) == 1 for group in ("all people", "the 10% most exposed", "the 1% most exposed"))
+    parts = [effects.filter(group="all people").with_columns(value=1e-4, low=0.0, high=2e-4)]
+    parts += [effects.filter(pl.col("group") != "all people").with_columns(low=-0.1, high=pl.col("value"))]
+    (mixed,) = exposed_sentences(pl.concat(parts), {"takedown": "takedown"}, names, warm_up=True)
+    assert "95% CI within ±0.001 in all people; " in mixed
     assert "% of people see no false post after the warm-up." in said
     assert "on the final stance on" in said
     assert ", by exposure after the warm-up in the baseline (not corrected for several tests): " in said
