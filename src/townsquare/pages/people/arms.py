@@ -63,14 +63,16 @@ def _gain(arm: Arm) -> str:
 
 
 def tables(arms: Sequence[Arm]) -> Iterator[Table]:
-    """Yield a table for each data set and form, arms in rows."""
+    """Yield a table for each data set and form, arms in rows, without columns that are empty."""
     for dataset, form in dict.fromkeys((arm.dataset, arm.form) for arm in arms):
         own = [arm for arm in arms if (arm.dataset, arm.form) == (dataset, form)]
         units = list(dict.fromkeys(arm.unit for arm in own))
         title = dataset if dataset == form else f"{dataset} ({form})"
+        rows = [_row(arm) for arm in own]
+        heads = [head for head in _HEADS if any(row[head.partition("=")[2] or head] for row in rows)]
         yield table(
-            f"{title}: {units[0]}" if len(units) == 1 else title, [_row(arm) for arm in own],
-            (str, "arm", *(["unit"] if len(units) > 1 else []), *_HEADS),
+            f"{title}: {units[0]}" if len(units) == 1 else title, rows,
+            (str, "arm", *(["unit"] if len(units) > 1 else []), *heads),
             note=" ".join(_notes(own)),
             words=("arm", "unit", "goal", "goal met", "baselines"),
         )  # fmt: skip
