@@ -52,6 +52,15 @@ def over_whole_run(clock: Clock) -> str:
     return "Over the whole run (warm-up included), " if clock.warm_up else ""
 
 
+def after_warm_up(clock: Clock) -> str:
+    """Return the words that limit a sentence to the time after the warm-up, for a run that has one; else "".
+
+    >>> after_warm_up(Clock(336, 1.0, 72)), after_warm_up(Clock(336, 1.0))
+    (' after the warm-up', '')
+    """
+    return " after the warm-up" if clock.warm_up else ""
+
+
 def clock_of(run: Reads) -> Clock:
     """Return the clock of a run."""
     minutes = setting(run, "time", "step_minutes")

@@ -12,7 +12,7 @@ from townsquare.analysis.causes.contributions import changes, contributions
 from townsquare.analysis.clock import clock_of
 from townsquare.analysis.contract import Reads, columns, setting
 from townsquare.analysis.health import belief_movement
-from townsquare.analysis.moderation import labels
+from townsquare.analysis.moderation import marks
 from townsquare.analysis.notes import note_course
 from townsquare.analysis.posts import measured_roots, roots
 from townsquare.analysis.reach import exposure_counts
@@ -83,7 +83,7 @@ def _reach_and_labels(run: Reads) -> list[pl.DataFrame]:
 def _notes(run: Reads) -> list[pl.DataFrame]:
     course = note_course(run).fill_nan(None)
     titles = {
-        "precision": "Share of shown notes that are on false posts",
+        "precision": "Of the shown notes on true or false posts, share on false posts",
         "recall": "Share of false posts with a shown note",
     }
     return [
@@ -200,7 +200,7 @@ def _regression(run: Reads) -> float:
 def _moderated_movement(run: Reads) -> float:
     if not setting(run, "record", "trail", default=True):
         return math.nan
-    touched = labels(run).filter(pl.col("label_step").is_not_null() | pl.col("takedown_step").is_not_null())
+    touched = marks(run).filter(pl.col("label_step").is_not_null() | pl.col("takedown_step").is_not_null())
     marked = touched.lazy().select("root", touched=pl.lit(True))  # of many roots, a join is quicker than `is_in`
     rows, size = contributions(run, shown=False).join(marked, on="root", how="left"), pl.col("amount").abs()
     both = rows.select(size.filter("touched").sum().alias("part"), size.sum().alias("all"))

@@ -285,7 +285,9 @@ def _as_in_panels(run: Reads) -> Iterator[pl.DataFrame]:
     short = (clock.last - clock.warm_up) * (clock.hours or 0.0) <= TWO_WEEKS
     sided = moves.filter(pl.col("start").abs() > SIDED, pl.lit(short)).group_by("proposition")
     yield sided.agg((pl.col("start") * pl.col("end") < 0).mean().alias("value")).select(_named("sides"))
-    answers = answers_to(run, moves).filter(pl.len().over("proposition") >= FEWEST_ASKED)
+    moved = (pl.col("start") != pl.col("end")).any().over("proposition")  # else answers change by their noise alone
+    asked = moves.filter(pl.len().over("proposition") >= FEWEST_ASKED, moved)
+    answers = answers_to(run, asked)
     r = pl.corr("start", pl.col("end") - pl.col("start"))
     yield answers.group_by("proposition").agg((r**2).alias("value")).select(_named("reversion"))
 

@@ -103,19 +103,31 @@ def _first(run: Reads, table: str, name: str, *where: pl.Expr) -> pl.DataFrame:
 
 @once_a_run
 def labels(run: Reads) -> pl.DataFrame:
-    """Acts of moderation on each injected post of known veracity, with their steps.
+    """Acts of moderation on each injected post of known veracity after the warm-up, with their steps.
 
     Returns
     -------
     DataFrame
-        One row per injected true or false post: ``root``, ``step`` (injected), ``veracity``; the steps of its
-        first ``verdict_step``, ``false_verdict_step``, ``note_step`` (first shown), ``label_step`` (the earlier
-        of a false verdict and a shown note; null for a post that came down before it could be shown with it),
-        ``takedown_step``, ``downrank_step`` (int32, null where it never happened); ``positive`` (bool, see the
-        module).
+        One row per injected true or false post: ``root``, ``step`` (injected), ``veracity``, and the columns of
+        :func:`marks`.
+    """
+    return known_posts(run).select("root", "step", "veracity").join(marks(run), on="root").sort("root")
+
+
+@once_a_run
+def marks(run: Reads) -> pl.DataFrame:
+    """Acts of moderation on every post, those by people and those of the warm-up included.
+
+    Returns
+    -------
+    DataFrame
+        One row per root: ``root``; the steps of its first ``verdict_step``, ``false_verdict_step``, ``note_step``
+        (first shown), ``label_step`` (the earlier of a false verdict and a shown note; null for a post that came down
+        before it could be shown with it), ``takedown_step``, ``downrank_step`` (int32, null where it never happened);
+        ``positive`` (bool, see the module).
     """
     false = pl.col("verdict") == Verdict.FALSE
-    frame = known_posts(run)
+    frame = roots(run).select("root")
     for steps in (
         _first(run, "verdicts", "verdict_step", pl.col("verdict") != Verdict.NONE),
         _first(run, "verdicts", "false_verdict_step", false),
@@ -129,7 +141,7 @@ def labels(run: Reads) -> pl.DataFrame:
     acted = (pl.col(name).is_not_null() for name in ("note_step", "false_verdict_step", "downrank_step"))
     positive = pl.any_horizontal(acted).alias("positive")
     events = "verdict_step", "false_verdict_step", "note_step", label, "takedown_step", "downrank_step"
-    return frame.select("root", "step", "veracity", *events, positive).sort("root")
+    return frame.select("root", *events, positive)
 
 
 def notes_informative(run: Reads) -> bool:

@@ -37,6 +37,11 @@ def test_rules_that_move_people_unlike_panels_are_flagged(rule: str, least: set[
     assert least <= flags(run)
 
 
+def test_a_rule_that_moves_nobody_is_not_blamed_for_the_noise_of_answers() -> None:
+    run = ts.simulate(ts.resolve_for("mosaic-appendix-f", agents=200, steps=2, seed=1))
+    assert "reversion" not in set(rule_health(run)["check"])
+
+
 def test_what_panels_say_is_checked_against_plain_numbers() -> None:
     stances = [0.5, 0.3, -0.4, 0.05, -0.2]
     ends = [0.4, -0.1, -0.5, -0.05, -0.3]

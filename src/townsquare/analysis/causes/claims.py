@@ -12,7 +12,7 @@ import polars as pl
 from townsquare.analysis.causes.contributions import agent_names, called, label_of
 from townsquare.analysis.clock import clock_of
 from townsquare.analysis.contract import Reads, columns, setting
-from townsquare.analysis.moderation import labels
+from townsquare.analysis.moderation import marks
 from townsquare.core import registry
 from townsquare.core.documents import bundled_labels
 from townsquare.core.enums import PostKind, Veracity, word_of
@@ -245,7 +245,7 @@ def claim_courses(run: Reads) -> pl.DataFrame:
     met = run.lazy("veracities").group_by("claim").agg(people_in_all=pl.col("agent").n_unique())
     posts = run.table("posts").select(claim="text", root="post")
     first = pl.col("false_verdict_step").min().alias("label_step"), pl.col("note_step").min()
-    marked = labels(run).join(posts, on="root").group_by("claim").agg(*first)
+    marked = marks(run).join(posts, on="root").group_by("claim").agg(*first)
     texts = run.table("texts").select(claim="text", text="content")
     made = collected(shares.join(met, on="claim"), ORDERED).join(truth_of_claims(run), on="claim")
     made = made.join(marked, on="claim", how="left").join(texts, on="claim", how="left")

@@ -118,7 +118,7 @@ class FactReport:
 def _inside(checks: Sequence[FactCheck], what: str) -> str:
     """Return how many are inside and which are not, in words."""
     if not checks:
-        return "No published fact can be measured."
+        return "No published fact can be scored."
     out = [check.fact.id for check in checks if not check.inside]
     named = ", ".join(out[:MOST_NAMED]) + (f" and {len(out) - MOST_NAMED} more" if len(out) > MOST_NAMED else "")
     return f"{len(checks) - len(out)} of {len(checks)} {what} inside the published range" + (

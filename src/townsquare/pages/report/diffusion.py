@@ -8,7 +8,7 @@ import numpy as np
 import polars as pl
 
 from townsquare.analysis.causes.contributions import agent_names
-from townsquare.analysis.clock import Clock, clock_of, over_whole_run
+from townsquare.analysis.clock import Clock, after_warm_up, clock_of, over_whole_run
 from townsquare.analysis.contract import Reads
 from townsquare.analysis.diffusion import cascade_growth, diffusion_by_veracity
 from townsquare.analysis.influence import influence
@@ -44,7 +44,8 @@ def diffusion_section(run: Reads) -> Section:
     growth = cascade_growth(run)
     known = growth.filter(pl.col("veracity") != "unknown")
     if not known.height:
-        why = "No post of known veracity was injected, so cascades cannot be compared."
+        after = after_warm_up(clock_of(run))
+        why = f"No post of known veracity was injected{after}, so cascades cannot be compared."
         return Section("diffusion", DIFFUSION, [why])
     sums = diffusion_by_veracity(run).with_columns(pl.col("measure").replace(_MEASURES).str.replace_all("_", " "))
     figures = [

@@ -6,7 +6,7 @@ import math
 
 import polars as pl
 
-from townsquare.analysis.clock import Clock, clock_of
+from townsquare.analysis.clock import Clock, after_warm_up, clock_of
 from townsquare.analysis.contract import Reads
 from townsquare.analysis.engagement import engagement, engagement_balance
 from townsquare.analysis.posts import VERACITIES
@@ -31,7 +31,8 @@ def engagement_section(run: Reads) -> Section:
     if run.last_step < 1:
         return Section("engagement", TITLE, ["No step was recorded, so there is no engagement to show."])
     if not known["posts"].sum():
-        why = "No post of known veracity was injected, so true and false posts cannot be compared."
+        after = after_warm_up(clock_of(run))
+        why = f"No post of known veracity was injected{after}, so true and false posts cannot be compared."
         totals = _by_class_table(by_class, clock_of(run))
         return Section("engagement", TITLE, [f"{why} {_unknown(by_class)}"], tables=[totals])
     return Section(
@@ -82,7 +83,8 @@ def _levels(sides: pl.DataFrame, clock: Clock) -> str:
     when, true, false = clock.says(end["step"]), end["true"], end["false"]
     if math.isnan(true) or math.isnan(false):
         there, level = ("false", false) if math.isnan(true) else ("true", true)
-        return f"Only {there} posts were injected; by {when} each had {small(level)} actions on average."
+        only = f"Only {there} posts were injected{after_warm_up(clock)}"
+        return f"{only}; by {when} each had {small(level)} actions on average."
     text = (
         f"By {when}, each true post had {small(true)} likes, dislikes, shares and comments on average "
         f"and each false post {small(false)}"
@@ -120,6 +122,6 @@ def _by_class_table(by_class: pl.DataFrame, clock: Clock) -> Table:
     kinds = ["likes", "dislikes", "shares", "comments", "engagement"]
     end = by_class.sort("step").group_by("veracity").agg(pl.col(kinds).sum(), pl.col("posts", "per_post").last())
     sides = {row["veracity"]: row for row in end.iter_rows(named=True)}
-    which = "posts after the warm-up" if clock.warm_up else "all posts"
+    which = f"posts{after_warm_up(clock)}" if clock.warm_up else "all posts"
     caption, head = f"Totals over {which}, by veracity of the post", ["", "true", "false", "unknown"]
     return turned(caption, head, [sides[word] for word in VERACITIES], (number, "posts", *kinds, "per post=per_post"))

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from townsquare.analysis.clock import Clock, clock_of
+from townsquare.analysis.clock import Clock, after_warm_up, clock_of
 from townsquare.analysis.contract import Reads
 from townsquare.analysis.moderation import EVENTS, added_kinds, moderated, moderation, moderation_events, note_scores
 from townsquare.analysis.notes import note_course, note_numbers
@@ -29,6 +29,10 @@ from townsquare.pages.report.theme import color
 
 _MOST_NOTES = 100
 TITLE = "Moderation: quality, speed and timeline"
+_AFTER = (
+    "Events, exposures by step and last scores of notes: the whole run. Sentences, quality, speed and the course of "
+    "notes: posts published after the warm-up."
+)
 _LANE_OFFSET = {"true": 0.2, "false": -0.2, "unknown": 0.0}
 _MARK = {"true": "o", "false": "D", "unknown": "s"}
 
@@ -39,14 +43,14 @@ def moderation_section(run: Reads) -> Section:
     row = moderation(run).row(0, named=True) | {"moderated": moderated(run), "kinds": added_kinds(run)}
     hours = clock_of(run).hours
     row |= {name: value * (hours or 1.0) for name, value in row.items() if name.startswith("steps_to_")}
-    row["unit"] = "steps" if hours is None else "hours"
+    row |= {"unit": "steps" if hours is None else "hours", "after": after_warm_up(clock_of(run))}
     if not events.height:
         return Section("moderation", TITLE, ["No posts were injected and none were moderated."])
     return Section(
         "moderation",
         TITLE,
         says=[" ".join(filter(None, (_quality(row), _errors(row), _speed(row), _shown(row)))), *_says_notes(run)],
-        notes=[*_notes(row), *_camps(smaller_side(run))],
+        notes=[*_notes(row), *_camps(smaller_side(run)), *([_AFTER] if row["after"] else [])],
         figures=[*_figures(run, events, exposure_counts(run)), *_note_figures(run)],
         open_tables=[_quality_table(row)] if row["moderated"] and _known(row) else [],
         tables=[*_tables(row, events), *_course_tables(run), *_note_tables(note_scores(run))],
@@ -104,7 +108,7 @@ def _draw_warned(axes: Chart, by_step: pl.DataFrame, clock: Clock) -> None:
 
 def _quality(row: dict[str, Any]) -> str:
     if not _known(row):
-        return "No post of known veracity was injected, so moderation cannot be scored."
+        return f"No post of known veracity was injected{row['after']}, so moderation cannot be scored."
     posts = count(row["false_posts"], "false post")
     if not row["moderated"]:
         return f"Without moderation, {posts} went unmarked; F1 is undefined."
@@ -151,7 +155,7 @@ def _says_notes(run: Reads) -> list[str]:
         return []
     text = f"{percent(numbers['notes_shown'])} of {count(int(numbers['notes_written']), 'community note')} were shown"
     if not math.isnan(numbers["note_precision"]):
-        text += f", {percent(numbers['note_precision'])} of them on false posts"
+        text += f"; of those on true or false posts, {percent(numbers['note_precision'])} were on false posts"
     if not math.isnan(numbers["views_before_note"]):
         text += f"; {percent(numbers['views_before_note'])} of the exposures to these false posts came before the note"
     if numbers["notes_withdrawn"] > 0:
@@ -165,7 +169,8 @@ def _note_figures(run: Reads) -> list[Figure]:
     if not course["shown"].sum():
         return []
     lines = {"precision": ("true", "precision"), "recall": ("false", "recall")}
-    caption = "Notes shown so far: precision (share on false posts), recall (share of false posts with a note)"
+    caption = "Notes shown so far: precision (of those on true or false posts, share on false ones), recall (share of "
+    caption += "false posts with a note)"
     return [over_time("notes", caption, course, lines, clock_of(run), "share", top=1.0)]
 
 

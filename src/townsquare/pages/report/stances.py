@@ -10,7 +10,7 @@ import numpy as np
 import polars as pl
 
 from townsquare.analysis.beliefs import belief_change, belief_course, names, stance_bins, stance_lines, true_sides
-from townsquare.analysis.clock import Clock, clock_of, over_whole_run
+from townsquare.analysis.clock import Clock, after_warm_up, clock_of, over_whole_run
 from townsquare.analysis.contract import Reads
 from townsquare.analysis.polarization import BINS
 from townsquare.core.text_table import Table, table, turned
@@ -115,7 +115,7 @@ def _sentence(row: dict[str, Any], course: pl.DataFrame, side: float, clock: Clo
         return f"{statement}: the stance of the only person changed from {first} to {final}."
     initial = "value after the warm-up" if clock.warm_up else "initial value"
     people, shift = count(row["agents"], "person", "people"), significant(row["absolute_shift"], 2)
-    changed = f"the mean stance changed from {first} (each person's first stance{_after(clock)}) to {final}"
+    changed = f"the mean stance changed from {first} (each person's first stance{after_warm_up(clock)}) to {final}"
     sentences = [f"{statement}: over {people}, {changed}, with a mean absolute shift of {shift}."]
     if not math.isnan(row["spread_kept"]):
         sentences.append(f"The standard deviation is {percent(row['spread_kept'])} of its {initial}.")
@@ -134,10 +134,6 @@ def _accuracy(row: dict[str, Any], side: float) -> str:
     return f"{sentence} {'rose' if change > 0 else 'fell'} by {three(abs(change))} to {final}."
 
 
-def _after(clock: Clock) -> str:
-    return " after the warm-up" if clock.warm_up else ""
-
-
 def _tables(row: dict[str, Any], course: pl.DataFrame, clock: Clock) -> list[Table]:
     of_proposition = course.filter(pl.col("proposition") == row["proposition"]).sort("step")
     name = short(row["name"])
@@ -154,7 +150,7 @@ def _ends_table(name: str, row: dict[str, Any], course: pl.DataFrame, clock: Clo
         caption,
         head,
         [*both.rows, *([title, "", value] for title, value in each.rows)],
-        note=_SAME_PEOPLE.format(_after(clock)),
+        note=_SAME_PEOPLE.format(after_warm_up(clock)),
     )
 
 

@@ -10,7 +10,7 @@ from townsquare.analysis.causes.contributions import agent_names
 from townsquare.analysis.clock import Clock, clock_of
 from townsquare.analysis.contract import Reads
 from townsquare.analysis.engagement import engagement_by_post
-from townsquare.analysis.moderation import labels
+from townsquare.analysis.moderation import marks
 from townsquare.analysis.posts import roots
 from townsquare.analysis.reach import reach
 from townsquare.core.enums import PostKind
@@ -45,7 +45,7 @@ def top_posts(run: Reads) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
 
 def _shown(run: Reads, posts: pl.DataFrame) -> list[dict[str, Any]]:
     texts = dict(run.table("texts").filter(pl.col("text").is_in(posts["text"].implode())).rows())
-    marks = {row["root"]: row for row in labels(run).filter(pl.col("root").is_in(posts["root"].implode())).to_dicts()}
+    acts = {row["root"]: row for row in marks(run).filter(pl.col("root").is_in(posts["root"].implode())).to_dicts()}
     authors, clock = _authors(run, posts), clock_of(run)
     return [
         {
@@ -57,7 +57,7 @@ def _shown(run: Reads, posts: pl.DataFrame) -> list[dict[str, Any]]:
                 f"{count(row['likes'], 'like')}, {count(row['dislikes'], 'dislike')}, {count(row['shares'], 'share')}, "
                 f"{count(row['comments'], 'comment')}; reached {count(row['reach'], 'person', 'people')}"
             ),
-            "moderation": _moderation(marks.get(row["root"], {}), clock),
+            "moderation": _moderation(acts.get(row["root"], {}), clock),
         }
         for row in posts.iter_rows(named=True)
     ]
