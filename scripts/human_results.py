@@ -30,7 +30,7 @@ from townsquare.humans.trajectories import Trajectories
 from townsquare.pages.people.figures import figures_of
 from townsquare.pages.people.sentences import cautions
 from townsquare.pages.people.tables import table_1, table_a7
-from townsquare.pages.people.words import ALIKE, BETTER, METHODS, WORSE, estimated, kind_of
+from townsquare.pages.people.words import BETTER, METHODS, WORSE, estimated, kind_of
 
 ROOT = Path(__file__).resolve().parents[1]
 PAGE, IMAGES = ROOT / "docs" / "humans.md", ROOT / "docs" / "images"
@@ -103,17 +103,14 @@ def verdicts(results: Results, name: str, by: str) -> str:
     """Which rules beat prior-only, in words."""
     paired = {rule: results.fit(name, rule, by).scored.paired for rule in RULES}
     parts = []
-    for kind in (BETTER, ALIKE, WORSE):
+    for kind in (BETTER, WORSE):
         rules = [f"`{rule}`" for rule in RULES if kind_of(paired[rule]["prior_only"].people) == kind]
         if rules:
-            parts.append(f"{listed(rules)} {'is' if len(rules) == 1 else 'are'} {kind} prior only")
-    text = "; ".join(parts) + "."
-    if BETTER not in text:
-        text += " **No rule beats prior only: we find no evidence that the messages, as the rules use them, "
-        text += "improve the prediction.**"
+            parts.append(f"{listed(rules)} {'is' if len(rules) == 1 else 'are'} {kind} prior only.")
+    if not any(BETTER in part for part in parts):
+        parts = ["**No rule beats prior only.**", *parts]
     plain = [f"`{rule}`" for rule in RULES if kind_of(paired[rule]["regression"].people) == BETTER]
-    inputs = "initial stance and net evidence"
-    return text + f" Rules that beat a linear regression on {inputs}: {listed(plain) if plain else 'none'}."
+    return " ".join([*parts, f"Rules that beat the regression: {listed(plain) if plain else 'none'}."])
 
 
 def choices_table(results: Results, name: str) -> str:
@@ -153,14 +150,11 @@ def choices_table(results: Results, name: str) -> str:
 
 
 def text_words(results: Results, name: str) -> str:
-    """By how much strength and sides read from the text change the error, and whether it then beats the start alone."""
-    base = results.fit(name).scored.scores[RULE].rmse
+    """How many variants with sides or strengths read from the text beat prior only."""
     read = [words for words, choice in CHOICES[name].items() if "embedded" in choice.values()]
-    fits = {words: results.fit(name, evidence=words).scored for words in read}
-    parts = [f"{words}: {number(one.scores[RULE].rmse - base, 3, signed=True)}" for words, one in fits.items()]
-    better = sum(kind_of(one.paired["prior_only"].people) == BETTER for one in fits.values())
-    said = f"Change in the RMSE of `log_odds` with sides or strengths read from the text: {'; '.join(parts)}. "
-    return said + f"{better} of these {len(fits)} variants beat prior only."
+    paired = [results.fit(name, evidence=words).scored.paired["prior_only"].people for words in read]
+    better = sum(kind_of(one) == BETTER for one in paired)
+    return f"{better} of the {len(read)} variants with embedded sides or strength beat prior only."
 
 
 def people_table(results: Results) -> str:
