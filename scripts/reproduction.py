@@ -2,7 +2,7 @@
 
     python scripts/reproduction.py DATA [--out docs/reproduction.md] [--check]
 
-DATA is a folder with the tables named in the page. ``--check`` writes nothing and exits with 1 if the page would
+DATA is a folder with the tables that ``--help`` lists. ``--check`` writes nothing and exits with 1 if the page would
 change. The statistics are those of ``townsquare.analysis``; published numbers are from the paper's text, tables and
 figures.
 """
@@ -129,12 +129,8 @@ def popularity(data: Path) -> list[str]:
         "## Popularity: is it a power law?",
         "",
         "Popularity is followers + likes + shares + comments received. The paper fits a curve to the fifty most "
-        "popular "
-        f"agents by rank. Recomputed: f(x) = {best['a']:.1f} x^−{best['b']:.3f}, R² {best['r2']:.3f} (paper: 120 "
-        "x^−0.60, "
-        "0.84). **The number is reproduced, but the conclusion does not follow**: three other curves fit the same "
-        "points "
-        "better.",
+        f"popular agents by rank. Recomputed: f(x) = {best['a']:.1f} x^−{best['b']:.3f}, R² {best['r2']:.3f} (paper: "
+        "120 x^−0.60, 0.84). **The conclusion does not follow**: three other curves fit the same points better.",
         "",
     ]
     rows = [
@@ -146,9 +142,9 @@ def popularity(data: Path) -> list[str]:
     ]  # fmt: skip
     lines += table(("curve", "formula", "a", "b", "c", "R², top 50", "AIC, top 50", f"R², all {x.size}"), rows)
     lines += [
-        "A curve fitted to ranks does not test a power law. Its exponent is not comparable with the 1.5 to 2.5 of the "
-        "literature, which refer to the distribution of sizes. By maximum likelihood, P(x) ~ x^−α for x ≥ x_min, over "
-        "the agents with a popularity above 0:",
+        "A curve fitted to ranks does not test a power law, and the 1.5 to 2.5 of the literature are exponents of the "
+        "distribution of sizes. By maximum likelihood, P(x) ~ x^−α for x ≥ x_min, over the agents with a popularity "
+        "above 0:",
         "",
     ]
     rows = [
@@ -162,8 +158,8 @@ def popularity(data: Path) -> list[str]:
     head = ("x_min", "agents", "α", "95% CI", "compared with", "Vuong's z", "p", "better")
     lines += table(head, rows)
     lines += [
-        "Over all these agents (x_min 1), a lognormal fits clearly better. In the tail (x_min 6), power law and "
-        "lognormal are not statistically distinguishable, and α lies in the usual range, contrary to the paper.",
+        "Over all these agents, a lognormal fits clearly better. In the tail (x_min 6), α lies in the usual range, "
+        "contrary to the paper.",
         "",
     ]
     every = int(users["popularity"].sum())
@@ -194,11 +190,9 @@ def traits(data: Path) -> list[str]:
     lines = [
         "## Traits and popularity (table 3)",
         "",
-        "The paper compares the 50 most with the 50 least popular agents. The lower cutoff falls among 29 agents "
-        "with a "
-        "popularity of 1; an unstable sort chose 24 of them. Here, ties stay together, which gives "
-        f"{one['n_most']} most and {one['n_least']} least popular agents. Age is divided into four bands of equal "
-        "size (the paper does not state its bands).",
+        "The paper compares the 50 most with the 50 least popular agents; an unstable sort chose 24 of the 29 agents "
+        f"at the lower cutoff. Here, ties stay together, which gives {one['n_most']} most and {one['n_least']} least "
+        "popular agents. Age has four bands of equal size (the paper does not state its bands).",
         "",
     ]
     rows = []
@@ -239,9 +233,8 @@ def reasoning(data: Path) -> list[str]:
         "## Reasons for actions (table 4)",
         "",
         f"Counts are reproduced for {exact} of {len(PAPER_TABLE_4)} kinds of action. But agents could share, like and "
-        "flag the same post in every step. Counting each agent, kind and target once (*each once*) changes which "
-        "actions are most frequent and hardly changes tones. Tones are VADER's positive / neutral / negative, in "
-        "percent.",
+        "flag the same post in every step; counted once for each agent, kind and target (*each once*), other actions "
+        "are most frequent. Tones are VADER's positive / neutral / negative, in percent.",
         "",
     ]
     cells = [
@@ -261,10 +254,8 @@ def reasoning(data: Path) -> list[str]:
     said = ", ".join(f"{name.removeprefix('num_')} {n:,} ({percent(n / total)}%)" for name, n in counters.items())
     lines += [
         f"One post has {by_target[1]:,} of the {shared.height:,} shares, made by {by_target[2]} agents. The "
-        "released actions come from two runs of the authors, and merging the two lost most actions of the first. The "
-        "counters of the posts, which the merging did not change, show "
-        f"{said}: flags, not shares, "
-        "are the most common of the four. The tone of `ignore` differs by one of nine sentences, because the "
+        "released actions merge two runs of the authors, without most actions of the first. By the counters of the "
+        f"posts, flags are most common: {said}. The tone of `ignore` differs by one of nine sentences, because the "
         "VADER packages differ.",
         "",
     ]
@@ -303,15 +294,15 @@ def outlier(data: Path) -> list[str]:
     return [
         "## Topics and engagement (section 4.1)",
         "",
-        "The paper's analysis of variance over BERTopic's topics gave F 0.614, p 0.84, from which it concludes that "
-        "topics do not matter. The released data have no texts of posts, so topics cannot be estimated again. But such "
-        f"a test has little power here: {percent(nothing)}% of root posts have no engagement, and one post has most "
+        "From an analysis of variance over BERTopic's topics (F 0.614, p 0.84), the paper concludes that "
+        "topics do not matter. Without texts of posts, topics cannot be estimated again. But such "
+        f"a test has little power: {percent(nothing)}% of root posts have no engagement, and one post has most "
         "of it. The same test between news and agents' own posts, with all posts and without the top 0.1% by "
         "engagement:",
         "",
         *table(("posts", "n", "F", "p", "η²", "rank test, p"), rows),
-        "Two posts among thousands determine the explained variance. Show a test of topics with and without such "
-        "posts, and with a rank test, as [`topic_tests`](analysis.md) does.",
+        "Two posts among thousands determine the explained variance. [`topic_tests`](analysis.md) therefore shows a "
+        "test with and without such posts, and a rank test.",
         "",
     ]
 
@@ -350,16 +341,15 @@ def figures(data: Path) -> list[str]:
         "## Engagement under moderation (figures 3 and 4)",
         "",
         "Figure 3 is the sum over steps of the gaps (true minus false level) in figure 4; the two differ by at most "
-        f"{apart:.4f}. The paper interprets the widest gap, that of third-party checking (about 325), as the best "
-        "promotion of true content, and states that moderation suppresses false content. The levels show otherwise:",
+        f"{apart:.4f}. From the widest gap, that of third-party checking (about 325), the paper concludes that it "
+        "promotes true content best and that moderation suppresses false content. The levels show otherwise:",
         "",
         *table(head, rows),
-        "A level is likes + comments + shares per post at the last step; the ratio is true level / false level; "
-        "the last column has this ratio for levels summed over all steps. **Engagement with false posts is "
-        "highest under the strategy with the widest gap**, and the ratio of true to false is best without moderation. "
-        "In the paper's code, the conditions also had different feeds, so these differences are not effects of "
-        "moderation. Townsquare's arms share feed construction and draws, and [its measures](analysis.md) show levels "
-        "and ratio with every gap.",
+        "A level is likes + comments + shares per post at the last step; the ratio is true / false level, in the last "
+        "column of levels summed over all steps. **Engagement with false posts is highest under the strategy with the "
+        "widest gap**, and the ratio is best without moderation. In the paper's code, the conditions also had "
+        "different feeds, so these differences are not effects of moderation. Townsquare's arms share feed "
+        "construction and draws, and [its measures](analysis.md) show levels and ratio with every gap.",
         "",
     ]
 
@@ -391,8 +381,8 @@ def moderation_scores(data: Path) -> list[str]:
     return [
         "## Precision and recall (table 2)",
         "",
-        "The paper gives no counts. Exactly one set of integers matches the published precision and recall and the "
-        "numbers of posts, and its F1 agrees with the paper.",
+        "The paper gives no counts. Exactly one set of integers matches its precision, recall and numbers of posts, "
+        "and F1 agrees.",
         "",
         *table(head, rows),
         f"Between strategies (Fisher's exact tests of precision / of recall): {_apart(counted)}. The paper's code "
@@ -445,15 +435,15 @@ def humans(data: Path) -> list[str]:
         "## People and agents (section 2.2)",
         "",
         f"The released data contain {len(persons)} of the paper's 204 people and the {len(posts)} posts that they saw. "
-        "The paper tests numbers of actions per post with a pooled t-test of independent samples, and counts every "
-        "distinct string that names a post as a separate post (70 of people, 63 of agents). Here, only the 30 posts "
+        "The paper tests actions per post with a pooled t-test of independent samples, and counts every "
+        "string that names a post as a post (70 of people, 63 of agents). Here, only the 30 posts "
         "count, and each person, post and action once. A positive difference means more actions by people.",
         "",
         *table(head, rows),
-        "People and agents saw the same posts, and each agent imitates one person, so paired tests are appropriate. In "
-        "these, likes and shares differ by post and by person, comments by person. **A nonsignificant test is no "
-        "evidence of similarity.** With cleaned targets, even the paper's own test finds differences in likes and "
-        "shares. The released data have no demographics to compare groups of people (the paper's table 1).",
+        "People and agents saw the same posts, and each agent imitates one person, so paired tests are appropriate: "
+        "likes and shares differ by post and by person, comments by person. With cleaned targets, even the paper's own "
+        "test finds differences in likes and shares. **A nonsignificant test is no evidence of similarity.** Groups of "
+        "people (the paper's table 1) cannot be compared without demographics.",
         "",
         *_likeness(acted, persons, posts),
         *_veracity(acted, feed),
@@ -489,7 +479,7 @@ def _likeness(acted: list[pl.DataFrame], persons: list[str], posts: list[str]) -
         f"action of their person; by chance, with persons shuffled, {overlap['chance']:.1f} "
         f"(95%: {overlap['low']:.0f} to {overlap['high']:.0f}). Posts on which both acted: {same['value']:.0f}; by "
         f"chance {same['chance']:.1f} ({same['low']:.0f} to {same['high']:.0f}). **An agent predicts its own person no "
-        "better than another's**, contrary to the paper. The popularity of posts is predicted "
+        "better than another's**, contrary to the paper. Agents predict the popularity of posts "
         f"in part: rank correlation {found['posts']['value']:.2f} over {len(posts)} posts. People vary far more than "
         f"agents: {percent(found['inactive people']['value'], 0)}% of people and "
         f"{percent(found['inactive agents']['value'], 0)}% of agents do nothing; Gini of actions "
@@ -524,12 +514,12 @@ def page(data: Path) -> str:
     lines = [
         "# MOSAIC's numbers: published, recomputed, corrected",
         "",
-        "The authors of MOSAIC (Liu and others 2025) released data with their paper. This page compares the "
-        "paper's numbers with those that `townsquare.analysis` computes from the same data, and with the results of "
-        "more appropriate methods. `python scripts/reproduction.py DATA` writes this page. The data are not part of "
-        "Townsquare. DATA holds:",
+        "From the data released with the MOSAIC paper (Liu and others 2025), `townsquare.analysis` reproduces the "
+        "fitted curve of popularity, the counts of table 4, figure 3 and the scores of table 2. More appropriate "
+        "methods lead to other conclusions on popularity, frequent actions, moderation, and people and agents.",
         "",
-        *(f"- `{name}`: {what}" for name, what in FILES.items()),
+        "`python scripts/reproduction.py DATA` writes this page; `--help` lists the tables that DATA holds, which are "
+        "not part of Townsquare.",
         "",
         *popularity(data),
         *traits(data),
@@ -544,7 +534,10 @@ def page(data: Path) -> str:
 
 def main() -> int:
     """Write the page, or check it."""
-    options = argparse.ArgumentParser(description="Write docs/reproduction.md.")
+    options = argparse.ArgumentParser(
+        description="Write docs/reproduction.md.",
+        epilog="Tables in DATA: " + "; ".join(f"{name} ({what})" for name, what in FILES.items()) + ".",
+    )
     options.add_argument("data", type=Path, help="folder of the tables")
     options.add_argument("--out", type=Path, default=PAGE)
     options.add_argument("--check", action="store_true", help="write nothing; exit with 1 if the page would change")
