@@ -318,9 +318,23 @@ def _effect(row: Mapping[str, Any]) -> str:
         chance = f"p = {significant(row['p_holm'], 2)} after Holm's correction for several arms"
         return f"{label}: {size} in the {noun} ({interval}{its_unit}), suggestive, not clear: {chance}."
     verb = "raised" if row["difference"] > 0 else "cut"
-    ends = f"from {significant(row['base'])} to {significant(row['mean'])}{unit}"
+    ends = "from {} to {}".format(*_ends(row["base"], row["mean"])) + unit
     judged = f": {verdict}" if verdict in ("better", "worse") else ""
     return f"{label} {verb} the {noun} by {size} ({interval}), {ends}{judged}."
+
+
+def _ends(base: float, mean: float) -> tuple[str, str]:
+    """Return two means with digits enough to show their difference.
+
+    >>> _ends(181.9, 155.67), _ends(0.15931, 0.15551)
+    (('182', '156'), ('0.1593', '0.1555'))
+    """
+    for digits in range(3, 7):
+        ends = [significant(value, digits) for value in (base, mean)]
+        shown = [float(end.replace(",", "").replace("−", "-")) for end in ends]
+        if math.isclose(shown[1] - shown[0], mean - base, rel_tol=0.1):
+            break
+    return ends[0], ends[1]
 
 
 def _capital(text: str) -> str:
@@ -436,7 +450,8 @@ def _cautions(
         yield f"Only {len(experiment.seeds)} seeds per arm: effects that are not large cannot be told from chance."
     seed = min(seed for arm, seed in runs if arm == experiment.baseline)
     base = CachedRun(runs[experiment.baseline, seed], large=True)
-    which = {arm: f" (arm: {label})" if several else "" for arm, label in short.items()}
+    of = f", seed {seed}" if len(experiment.seeds) > 1 else ""
+    which = {arm: f" (arm: {label}{of})" if several else "" for arm, label in short.items()}
     yield from misleading(base, which[experiment.baseline], experiment.vary, second_rule=second_rule)
     moderating = [(arm, run) for (arm, at), run in runs.items() if at == seed and moderated(run)]
     for arm, run in moderating[-1:]:
