@@ -10,9 +10,11 @@ import pytest
 
 from browser_pages import HOSTILE, Elements, Visit, assert_self_contained
 from snapshots import assert_worded
+from townsquare.debate.measures import Estimate
 from townsquare.debate.results import DebateResults
 from townsquare.debate.sweep import arms_over, hold_debates
 from townsquare.pages.debates.page import write_debates, write_pages
+from townsquare.pages.debates.tables import shown
 from townsquare.pages.debates.transcript import write_transcript
 
 EVIL = " ".join(HOSTILE.split())
@@ -125,3 +127,15 @@ def test_a_folder_without_debates_has_a_page_too(tmp_path):
         file.unlink()
     assert_worded(write_pages(DebateResults.open(tmp_path)), SNAPSHOTS / "nothing.txt")
     assert held.arms
+
+
+def test_levels_are_compared_trial_by_trial_where_one_failed(tmp_path):
+    held = held_in(tmp_path, {"u": [0.2, 0.6]}, {"trials": 4})
+    first = held.arms[0]
+    held.trial_file(first, 2).unlink()
+    held = DebateResults.open(tmp_path)
+    ends = [{record["trial"]: record["turns"][-1]["after"][0] for record in held.records(arm)} for arm in held.arms]
+    assert [sorted(of_arm) for of_arm in ends] == [[1, 3, 4], [1, 2, 3, 4]]
+    page = write_debates(held).read_text(encoding="utf-8")
+    assert shown("shift", Estimate.of([ends[1][trial] - ends[0][trial] for trial in ends[0]])) in Elements(page).text
+    assert "stances over 2 rounds" in page

@@ -33,7 +33,7 @@ def course_figure(results: DebateResults, arm: DebateArm, key: str, caption: str
         _stance_axis(axes, what)
         _round_axis(axes)
 
-    label = f"{what}s over {rounds.size} rounds, {arm.name}, {arm.statement}"
+    label = f"{what}s over {rounds[-1]} rounds, {arm.name}, {arm.statement}"
     return Figure(key, caption, course, draw, label, height=230)
 
 

@@ -96,13 +96,20 @@ def _levels(results: DebateResults) -> list[Section]:
 
 def _level_section(results: DebateResults, name: str, levels: Sequence[float], arms: Sequence[DebateArm]) -> Section:
     figures, says, tables = [levels_figure(results, arms, levels, name)], [], []
-    if trials := min(len(results.records(arm)) for arm in arms):
+    ends = [_ends(results, arm) for arm in arms]
+    if shared := sorted(set.intersection(*map(set, ends))):
         figures.append(finals_figure(results, arms, levels, name))
-        steps = steps_between(np.array(levels), np.array([results.stances(arm)[:trials, -1, PRO] for arm in arms]))
+        steps = steps_between(np.array(levels), np.array([[of_arm[trial] for trial in shared] for of_arm in ends]))
         says = [_ordering(name, steps)]
         rows = [[f"{low:g} to {high:g}", shown("shift", change)] for low, high, change in steps]
         tables = [Table(f"Change in final stance between successive levels of {name}", [name, "change"], rows)]
     return Section(f"levels-{key_of(name)}", f"Levels of {name}", says=says, figures=figures, open_tables=tables)
+
+
+def _ends(results: DebateResults, arm: DebateArm) -> dict[int, float]:
+    """Return the final stance of pro by the number of the trial: one that failed leaves a gap."""
+    trials = [int(record["trial"]) for record in results.records(arm)]
+    return dict(zip(trials, results.stances(arm)[:, -1, PRO].tolist(), strict=True))
 
 
 def _ordering(name: str, steps: list[tuple[float, float, Estimate]]) -> str:
