@@ -11,11 +11,13 @@ import numpy as np
 import polars as pl
 import pytest
 
+from townsquare.analysis.outcomes import describe
 from townsquare.cli import main
 from townsquare.core.errors import RecordError
 from townsquare.experiments.arms import Arm, arms_of
 from townsquare.experiments.manifest import FINISHED, ArmRun, Experiment
 from townsquare.experiments.multiverse import REST, Multiverse, specifications, variance_shares
+from townsquare.pages.report.multiverse_page import finding
 
 ACROSS = {"beliefs.rule": ["x", "y", "z"], "feed.ranker": ["p", "q"]}
 CONTRAST = {"moderation.strategy": ["none", "hybrid"]}
@@ -90,6 +92,22 @@ def test_an_effect_that_hangs_on_the_rule_says_so(tmp_path: Path) -> None:
 def test_an_effect_that_does_not_vary_has_no_shares() -> None:
     effects = pl.DataFrame({"side": ["a"] * 4, "seed": [1, 2, 1, 2], "k": ["x", "x", "y", "y"], "effect": [0.5] * 4})
     assert variance_shares(effects, ["k"])["share"].is_nan().all()
+
+
+@pytest.mark.parametrize(("seeds", "says"), [(1, "one seed gives no CI"), (3, "in 6, the 95% CI excludes zero")])
+def test_the_sentence_counts_intervals_that_exist(tmp_path: Path, seeds: int, says: str) -> None:
+    multiverse = made(tmp_path, noise=0.01)
+    effects = multiverse.effects("reach_false_mean").filter(pl.col("seed") <= seeds)
+    shares = variance_shares(effects, multiverse.across)
+    sentence = finding(specifications(effects, multiverse.across), shares, describe("reach_false_mean"))
+    assert f"It is above zero in 6; {says}." in sentence
+    assert "The largest share of its variance comes from beliefs.rule (" in sentence
+
+
+def test_the_sentence_names_chance_where_it_has_the_largest_share() -> None:
+    shares = pl.DataFrame({"source": ["k", "seed", REST], "share": [0.2, 0.3, 0.5]})
+    curve = pl.DataFrame({"effect": [1.0, 2.0], "low": [0.5, 1.0], "high": [1.5, 3.0]})
+    assert finding(curve, shares, describe("reach_false_mean")).endswith(f"comes from {REST} (50%).")
 
 
 def test_levels_without_a_contrast(tmp_path: Path) -> None:

@@ -14,7 +14,7 @@ from townsquare.analysis.contract import Measure
 from townsquare.analysis.outcomes import describe, is_outcome
 from townsquare.core.text_table import table
 from townsquare.core.words import count, percent, printable, short, signed
-from townsquare.experiments.multiverse import REST, Multiverse, specifications, variance_shares
+from townsquare.experiments.multiverse import Multiverse, specifications, variance_shares
 from townsquare.experiments.primary import suggested
 from townsquare.pages.report.axes import amounts, amounts_across, bars
 from townsquare.pages.report.chart import Chart
@@ -120,16 +120,20 @@ def _section(multiverse: Multiverse, what: Measure, side: str, key: str) -> Sect
 
 
 def finding(curve: pl.DataFrame, shares: pl.DataFrame, what: Measure) -> str:
-    """Say how far the effect on an outcome ranges over universes, and which choice drives it."""
+    """Say how far the effect on an outcome ranges over universes, and where most of its variance comes from."""
     n, above = curve.height, int((curve["effect"] > 0).sum())
-    clear = int(((curve["low"] > 0) | (curve["high"] < 0)).fill_null(False).sum())
+    bounds = curve.select(pl.col("low", "high").fill_nan(None)).drop_nulls()  # NaN > 0 holds in polars
+    clear = bounds.filter((pl.col("low") > 0) | (pl.col("high") < 0)).height
+    sure = f"in {clear}, the 95% CI excludes zero" if bounds.height else "one seed gives no CI"
     middle = signed(float(curve["effect"].median()))  # type: ignore[arg-type]
     low, high = (signed(float(curve["effect"][at])) for at in (0, -1))
     sentence = f"Over {count(n, 'universe')}, the effect ranges from {low} to {high} (median {middle} {what.unit}). "
-    sentence += f"It is above zero in {above}; in {clear}, the 95% CI excludes zero."
-    known = shares.filter(pl.col("share").is_not_nan() & (pl.col("source") != REST)).sort("share", descending=True)
+    sentence += f"It is above zero in {above}; {sure}."
+    known = shares.drop_nans("share").sort("share", descending=True)
     if known.height:
-        sentence += f" The choice of {known['source'][0]} explains most of the variance ({percent(known['share'][0])})."
+        sentence += (
+            f" The largest share of its variance comes from {known['source'][0]} ({percent(known['share'][0])})."
+        )
     return sentence
 
 
