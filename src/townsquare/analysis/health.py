@@ -217,10 +217,11 @@ def refusals(run: Reads) -> pl.DataFrame:
     -------
     DataFrame
         One row per reason that occurred, most frequent first: ``reason`` (word), ``actions`` (int64 count),
-        ``share`` of all actions tried (0 to 1).
+        ``share`` of all actions tried other than ignoring (0 to 1).
     """
     words = {int(reason): reason.name.lower().replace("_", " ") for reason in Reason}
-    counts = run.lazy("actions").group_by("status", "reason").agg(row_count("actions")).pipe(collected)
+    tried = run.lazy("actions").filter(pl.col("kind") != ActionKind.IGNORE)
+    counts = tried.group_by("status", "reason").agg(row_count("actions")).pipe(collected)
     refused = counts.filter(pl.col("status") == ActionStatus.REFUSED)
     share = (pl.col("actions") / max(1, int(counts["actions"].sum()))).alias("share")
     columns = as_words("reason", words), "actions", share

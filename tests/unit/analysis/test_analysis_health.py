@@ -115,6 +115,7 @@ def test_refusals_say_why() -> None:
         *({"reason": Reason.REPEATED, **refused} for _ in range(2)),
         {"reason": Reason.TOO_LONG, **refused},
         *({"status": ActionStatus.ACCEPTED} for _ in range(5)),
+        *({"status": ActionStatus.ACCEPTED, "kind": ActionKind.IGNORE} for _ in range(8)),
     ]
     frame = refusals(FrameRun({"actions": actions}, settings()))
     assert frame.rows() == [("repeated", 2, 0.25), ("too long", 1, 0.125)]
