@@ -64,7 +64,7 @@ def _show(findings: list[Finding], size: PlannedSize | None) -> None:
         where = "Parquet" if size.in_parquet else "SQLite"
         rows_said = f"{size.exposures:,} exposures, {size.trail:,} trail rows, {size.beliefs:,} belief rows"
         print(f"The run would record up to {rows_said}, in {where}.")
-        print("Disk and memory are upper bounds, from measured bytes per row and full feeds; see docs/cli.md.")
+        print("Disk and memory are upper bounds, from measured bytes per row and full feeds; see docs/scale.md.")
 
 
 # What is installed here, what is missing, and the command that adds it.

@@ -16,6 +16,8 @@ _COLUMNS = (
     "dataset", "form", "arm", "measure", "unit", "observed", "predicted", "error", "goal", "met", "against", "interval",
     "gain", "baselines", "note",
 )  # fmt: skip
+NO_CHANGE = "no change"
+"""A baseline that tables leave out where it predicts no effect."""
 MOST_NAMED = 4
 """Arms that a note names, at most."""
 _HEADS = ("observed", "predicted", "error", "RMSE minus baseline=gain", "goal", "goal met=met", "baselines")
@@ -98,7 +100,11 @@ def _row(arm: Arm) -> dict[str, str]:
         "gain": _gain(arm),
         "goal": arm.goal,
         "met": {True: "yes", False: "NO", None: ""}[arm.met],
-        "baselines": "; ".join(f"{name} {number(value, _digits(arm, value))}" for name, value in arm.baselines.items()),
+        "baselines": "; ".join(
+            f"{name} {number(value, _digits(arm, value))}"
+            for name, value in arm.baselines.items()
+            if value or name != NO_CHANGE
+        ),
     }
 
 
