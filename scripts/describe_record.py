@@ -135,7 +135,8 @@ def _table(table: schema.Table) -> str:
     about = table.meaning[0].upper() + table.meaning[1:] + "."
     lines = [f"### ts_{table.name}", "", about, "", "| column | type | meaning |", "|---|---|---|"]
     for column in table.recorded:
-        notes = [column.meaning.removesuffix("; 0 is the initial state")]
+        meaning = column.meaning.removesuffix("; 0 is the initial state")
+        notes = [meaning.replace("; -1 for none", "") if meaning.startswith("row of ") else meaning]
         notes[0] += (
             f" [{column.unit}]"
             if column.unit not in ("step", "count", "ratio") and column.unit not in column.meaning
