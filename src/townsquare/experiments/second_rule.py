@@ -90,6 +90,9 @@ class SecondRule(NamedTuple):
         finding, so = f"disagree about an effect of {label}", "; it depends on the rule"
         if self.agree:
             finding, so = f"find {'an effect' if _direction(self.first) else 'no detectable effect'} of {label}", ""
+        if math.isnan(self.first[1]) and (self.first[0] or self.second[0]):
+            signs = "the same sign" if self.agree else "different signs"
+            finding, so = f"give differences of {signs} for {label}", "; one seed gives no CI"
         return (
             f"Two belief rules {finding} on the mean stance on “{statement}”: {shown}{so} (computed again from the "
             f"recorded exposures of {count(self.seeds, 'seed')})."

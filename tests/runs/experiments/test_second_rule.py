@@ -57,6 +57,8 @@ def test_two_rules_agree_where_both_find_the_same_direction() -> None:
     agreed = [both(*pair).agree for pair in ((up, up), (none, none), (up, none), (up, down), (one, one), (one, other))]
     assert agreed == [True, True, False, False, True, False]
     assert "disagree about an effect of labels" in both(up, down).sentence("labels", "It is safe")
+    assert "differences of different signs for labels" in both(one, other).sentence("labels", "It is safe")
+    assert "one seed gives no CI" in both(one, one).sentence("labels", "It is safe")
 
 
 def test_compare_says_it_unless_told_otherwise(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
