@@ -161,8 +161,8 @@ def _other_run(
     before = {key: value for key, value in own.items() if value}
     first = settings.config.seed
     listed = parse_seeds(seeds, first) if seeds else [first]
-    # The question is what the removed posts did to beliefs; without them, the scenario's own outcome may have no value.
-    outcome = f"shift.{scenario.proposition_names[0]}" if scenario.propositions else None
+    # Defined with and without the removed posts, which the scenario's own outcome (reach of false posts) may not be.
+    outcome = f"shift.{scenario.proposition_names[0]}" if scenario.propositions else "actions_per_agent_step"
     code = compared_pair(base, {"leave_out": [gone, before]}, listed, out, shown, outcome)
     if not shown.quiet and not shown.as_json:
         print(FREE_TO_CHANGE)

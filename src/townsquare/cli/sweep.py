@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from townsquare.cli import options, places
 from townsquare.cli.compare import Study, Vary
-from townsquare.cli.console import complain, number, show
+from townsquare.cli.console import complain, known, number, show
 
 if TYPE_CHECKING:
     from townsquare.cli.places import OutputLocation
@@ -62,7 +62,7 @@ def _show(experiment: Experiment, location: OutputLocation, shown: options.Shown
     spread = value.mean().alias("mean"), value.std().alias("sd"), value.count().alias("seeds")
     means = rows.group_by("arm", *keys, maintain_order=True).agg(*spread)
     what = describe(name)
-    columns = ((str, *keys), (number, f"mean ({what.unit})=mean", "SD over seeds=sd"), (str, "seeds"))
+    columns = ((known(str), *keys), (number, f"mean ({what.unit})=mean", "SD over seeds=sd"), (str, "seeds"))
     better = "" if what.direction == "neither" else f" ({what.direction})"
     show(f"{what.title}{better}", means, *columns, words=keys)
     print(f"All outcomes: townsquare.Experiment.load({location.shown()!r}).table('outcomes')")

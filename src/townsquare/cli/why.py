@@ -11,6 +11,7 @@ from cyclopts import Parameter
 from townsquare.cli import options
 from townsquare.cli.console import complain, cut, digits, exact, known, safe, show, show_json, signed
 from townsquare.core.errors import SettingError
+from townsquare.core.words import count
 
 if TYPE_CHECKING:
     from townsquare.analysis.causes.claims import ClaimBelief
@@ -146,7 +147,9 @@ def _show_move(causes: Why, move: Move) -> None:
 
 
 def _sum(causes: Why, move: Move) -> str:
-    total = f"sum of {len(move.causes)} contributions {move.explained:+.9f}"
+    if not move.causes and not move.change:
+        return "no contribution, no recorded change"
+    total = f"sum of {count(len(move.causes), 'contribution')} {move.explained:+.9f}"
     if move.agrees is None:
         return f"{total}; no recorded change to compare with"
     verdict = "equal" if move.agrees else f"DIFFERENCE of {abs(move.explained - move.change):.3g}"

@@ -96,7 +96,7 @@ def run_debate(
         debates a fixed opponent, unless ``settings`` say otherwise or ``pairing``, ``con``, ``opponent`` or ``debater``
         vary.
     one_at_a_time : bool
-        Vary one setting at a time, with the first value of each other setting, instead of all combinations.
+        Vary one setting at a time, not all combinations; each other setting has the value it has without ``vary``.
     out : Path or str, optional
         Folder: new, or of the same debates, which are then completed. Default: a new folder under ``runs``.
     workers : int

@@ -21,7 +21,7 @@ from townsquare.analysis.outcomes import describe, is_outcome
 from townsquare.core.errors import TownsquareError
 from townsquare.core.words import count, listed, number, printable, significant
 from townsquare.experiments.arms import NOTHING_LEFT_OUT, RESPONSES, STRATEGIES, labels
-from townsquare.experiments.cautions import misleading, of_moderation
+from townsquare.experiments.cautions import ends_in_warm_up, misleading, of_moderation
 from townsquare.experiments.exposed import LITTLE, TABLE, exposed_effects, exposed_sentences
 from townsquare.experiments.extracts import MOVERS_EXTRACT
 from townsquare.experiments.manifest import Experiment
@@ -162,7 +162,7 @@ def answer(experiment: Experiment, outcome: str | None = None, *, rules: int = 2
         question,
         (
             *_primary(made),
-            *_beliefs(made, base),
+            *([] if ends_in_warm_up(clock_of(first)) else _beliefs(made, base)),  # shifts are then 0 by definition
             *second,
             *exposed_sentences(exposed, short, by_name, warm_up=clock_of(first).warm_up > 0),
             *_secondary(made),
@@ -179,9 +179,10 @@ def answer(experiment: Experiment, outcome: str | None = None, *, rules: int = 2
 
 
 def first_look(experiment: Experiment) -> str:
-    """Return the primary outcome of each arm with the first seed; "" until all have it, with one seed, or many arms."""
+    """Return the primary outcome of each arm with the first seed; "" with one seed, many arms, or an undefined one."""
     seeds, primary = experiment.seeds, experiment.primary
-    by_arm = {run.arm: run.outcomes.get(primary) for run in experiment.finished if run.seed == seeds[0]}
+    by_arm = {run.arm: run.outcomes.get(primary, math.nan) for run in experiment.finished if run.seed == seeds[0]}
+    by_arm = {arm: value for arm, value in by_arm.items() if not math.isnan(value)}
     if len(seeds) == 1 or not len(by_arm) == len(experiment.arms) <= MOST_LOOKED_AT:
         return ""
     what, short = describe(primary), labels(experiment.arms)  # runs may stand on another machine: no file is read

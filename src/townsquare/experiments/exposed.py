@@ -44,8 +44,8 @@ def exposed_effects(runs: Mapping[tuple[str, int], Reads], baseline: str) -> pl.
         One row per arm other than the baseline, proposition and group of :data:`GROUPS`: ``arm``, ``proposition``,
         ``group``, ``people`` (mean number per seed), ``value`` (mean stance in the arm less that in the baseline) with
         ``low`` and ``high`` (95% t interval over seeds), ``seeds``, ``without`` (proportion of people without an
-        exposure to a false post in the baseline). A group is left out where fewer people saw one. Empty where half of
-        the people or more see a false post, and where nobody does.
+        exposure to a false post in the baseline). A group is left out where fewer people saw one, with any seed. Empty
+        where half of the people or more see a false post, and where nobody does, with any seed.
     """
     parts = []
     for seed in sorted(seed for arm, seed in runs if arm == baseline):
@@ -68,7 +68,8 @@ def exposed_effects(runs: Mapping[tuple[str, int], Reads], baseline: str) -> pl.
     if not parts:
         return pl.DataFrame(schema=TABLE)
     made = over_seeds(pl.concat(parts), ["arm", "proposition", "group"], ["agents", "without"])
-    return made.rename({"agents": "people"}).select(list(TABLE))
+    in_every_seed = made.filter(pl.col("seeds") == pl.col("seeds").max().over("arm", "proposition"))
+    return in_every_seed.rename({"agents": "people"}).select(list(TABLE))
 
 
 def exposed_sentences(

@@ -170,7 +170,7 @@ def sweep(
     Parameters
     ----------
     one_at_a_time : bool
-        Vary one setting at a time, with the first value of each other setting, instead of all combinations.
+        Vary one setting at a time, not all combinations; each other setting has the value it has without ``vary``.
     scenario, vary, seeds, agents, steps, settings, outcome, out, workers, on_progress
         As for :func:`townsquare.compare`.
 

@@ -163,7 +163,7 @@ def test_a_first_look_at_all_arms_comes_before_the_other_seeds(
     assert lines[-1]["primary"] == experiment.primary
 
 
-def test_a_failed_run_and_many_arms_have_no_first_look(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+def test_what_has_no_first_look(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     (tmp_path / "one.csv").write_text("follower,followed\n0,0\n", encoding="utf-8")
     words = ["compare", "synthetic:20", "--agents", "20", "--steps", "1", "--seeds", "2", "--workers", "1"]
     failing = ["--set", "graph.path=one.csv", "--vary", "graph.kind=scale_free,file", "--out", "failing"]
@@ -171,6 +171,8 @@ def test_a_failed_run_and_many_arms_have_no_first_look(capsys: pytest.CaptureFix
     assert "First look" not in capsys.readouterr().err
     limits = ",".join(map(str, range(5, 14)))
     assert main([*words, "--vary", f"feed.followed={limits}", "--out", "many"]) == 0
+    assert "First look" not in capsys.readouterr().err
+    assert main([*words, "--vary", "policy=statistical,silent", "--outcome", "notes_shown", "--out", "undefined"]) == 0
     assert "First look" not in capsys.readouterr().err
 
 

@@ -270,3 +270,10 @@ def test_one_seed_gives_no_interval(experiment: Experiment) -> None:
     assert made.cautions[0] == "One seed only: no difference has a CI, and each may be chance."
     assert "95%" not in "".join(made.sentences)
     assert "without confidence intervals" in methods(one)
+
+
+def test_a_comparison_within_its_warm_up_says_nothing_of_changes_since(tmp_path: Path) -> None:
+    base = {"scenario": "synthetic:20", "agents": 20, "steps": 2, "time": {"step_minutes": 60, "warm_up_hours": 6}}
+    said = str(answer(compare([base], {"policy": ["statistical", "silent"]}, SEEDS, tmp_path / "out", workers=1)))
+    assert "ends within its warm-up" in said
+    assert "Mean stances moved" not in said

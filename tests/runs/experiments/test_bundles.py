@@ -86,6 +86,11 @@ def test_a_preregistration_and_the_comparison_made_of_it(tmp_path: Path) -> None
     told = [one for one in found if one.what.startswith("hypothesis")]
     assert len(told) == 2
     assert all("Holm" in one.result for one in told)
+    compare([BASE], VARY, [1, 2, 3, 4, 5], tmp_path / "out", workers=2)
+    again = check(made, tmp_path, 0, [tmp_path / "out"])
+    assert [one for one in again if one.what.startswith("hypothesis")] == told, (
+        "unplanned seeds count for no hypothesis"
+    )
     fewer = check(replace(made, entries=made.entries[:-1]), tmp_path, 0, [tmp_path / "out"])
     assert any("not planned" in one.result for one in fewer)
     more = freeze([*plan, *planned(ts.resolve_for("synthetic:20", agents=31, steps=3), {}, [1])])
@@ -101,6 +106,8 @@ def test_hypotheses_name_what_there_is(tmp_path: Path) -> None:
         ("expect: lower", "expect: fewer", SettingError),
         ("third_party, expect: lower", "both, expect: lower", SettingError),
         ("expect: lower, ", "", SettingError),
+        ("hypotheses:\n", "", SettingError),
+        ("hypotheses:", "hypothesis:", SettingError),
     ):
         (tmp_path / "h.yaml").write_text(HYPOTHESES.replace(old, new), encoding="utf-8")
         with pytest.raises(error):

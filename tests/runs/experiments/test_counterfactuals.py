@@ -272,6 +272,18 @@ def test_both_ways_give_the_effect_of_a_post_the_same_sign(tmp_path: Path, capsy
     assert {name: again[f"shift.{name}"] for name in effect} == pytest.approx(effect)
 
 
+def test_without_propositions_the_outcome_is_defined_without_the_removed_posts(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "posts.csv").write_text("text,veracity\nIt will rain.,false\nIt rained.,true\n", encoding="utf-8")
+    ts.run(tmp_path / "posts.csv", agents=15, steps=2, out=tmp_path / "run")
+    given = ["counterfactual", str(tmp_path / "run"), "--without", "veracity=false", "--run", "--json"]
+    assert main([*given, "--out", str(tmp_path / "pair")]) == 0
+    pair = json.loads(capsys.readouterr().out.splitlines()[-1])
+    of_primary = [row["difference"] for row in pair["paired"] if row["outcome"] == pair["primary"]]
+    assert None not in of_primary
+
+
 @pytest.mark.slow
 def test_the_command_with_another_run(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     folder, out = tmp_path / "run", tmp_path / "pair"

@@ -57,6 +57,13 @@ def test_the_most_exposed_are_those_of_the_baseline(runs: dict[tuple[str, int], 
     assert (row["arm"], row["people"], row["seeds"]) == ("takedown", 30, 2)
 
 
+def test_a_group_that_one_seed_lacks_is_left_out(runs: dict[tuple[str, int], ts.Run]) -> None:
+    few = ts.run("health-rumor", seed=1, agents=100, steps=40, settings={**SETTINGS, "moderation.response": "none"})
+    effects = exposed_effects({**runs, ("none", 1): few, ("takedown", 1): few}, "none")
+    assert effects["group"].unique().sort().to_list() == ["all people", "most exposed hundredth"]
+    assert effects["seeds"].to_list() == [3] * effects.height
+
+
 def test_the_sentence_names_every_group_and_is_missing_where_everybody_sees_false_posts(
     runs: dict[tuple[str, int], ts.Run], tmp_path: Path
 ) -> None:

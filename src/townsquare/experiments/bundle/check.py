@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 
@@ -69,7 +69,7 @@ def check(
     for entry in _sample(there + later, sample, bundle.digest):
         on_run(_name(entry))
         findings.append(_or_error(f"{_name(entry)}, executed again", partial(_again, entry, parent)))
-    return findings + _hypotheses(bundle, there + later, parent)
+    return findings + _hypotheses(bundle, there + _as_planned(bundle, later), parent)
 
 
 def _verdict(same: bool, what: str, yes: str, no: str) -> Finding:
@@ -171,6 +171,13 @@ def _against_plan(bundle: Bundle, later: Sequence[Entry]) -> list[Finding]:
     return findings or [Finding(OK, "plan", f"all {len(plan)} planned runs were executed, and no others")]
 
 
+def _as_planned(bundle: Bundle, later: Sequence[Entry]) -> list[Entry]:
+    """Return the later runs that were planned, each once, under the arms of the plan."""
+    plan = {entry.settings_digest: entry.arm for entry in bundle.entries if entry.state == "planned"}
+    made = {entry.settings_digest: entry for entry in later}
+    return [replace(made[digest], arm=arm) for digest, arm in plan.items() if digest in made]
+
+
 def _listed(names: Sequence[str], most: int = 4) -> str:
     more = f" and {len(names) - most} more" if len(names) > most else ""
     return "; ".join(names[:most]) + more
@@ -190,7 +197,8 @@ def _hypotheses(bundle: Bundle, entries: Sequence[Entry], parent: Path) -> list[
     former = FORMER_NAMES["measure"]  # the file keeps the name that it was frozen with
     hypotheses = [dict(item, outcome=former.get(item["outcome"], item["outcome"])) for item in bundle.hypotheses]
     named = {hypothesis["outcome"]: None for hypothesis in hypotheses}
-    compared = paired(frame, first, [name for name in named if name in frame.columns])
+    known = [name for name in named if name in frame.columns and first in frame["arm"]]
+    compared = paired(frame, first, known) if known else paired(frame, frame["arm"][0], [])
     return [_outcome_of(hypothesis, compared) for hypothesis in hypotheses]
 
 
@@ -202,6 +210,7 @@ def _outcome_of(hypothesis: Mapping[str, str], compared: pl.DataFrame) -> Findin
     row = rows.row(0, named=True)
     seen = "higher" if row["low"] > 0 else "lower" if row["high"] < 0 else "no difference"
     verdict = "as expected" if seen == hypothesis["expect"] else f"NOT as expected: {seen}"
-    result = f"{row['difference']:+.4g} [{row['low']:+.4g}, {row['high']:+.4g}], p {row['p']:.2g}"
-    result += f" (Holm over {len(compared.filter(pl.col('p').is_not_nan()))}: {row['p_holm']:.2g})"
+    result = f"{row['difference']:+.4g} [{row['low']:+.4g}, {row['high']:+.4g}], "
+    tests = len(compared.filter(pl.col("p").is_not_nan()))
+    result += row["note"] or f"p {row['p']:.2g} (Holm over {tests}: {row['p_holm']:.2g})"
     return Finding(NOTE, what, f"{verdict}: {result}")

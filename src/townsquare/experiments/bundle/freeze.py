@@ -16,7 +16,7 @@ from typing import Annotated, Any
 from pydantic import AfterValidator, ConfigDict, Field, TypeAdapter, ValidationError
 
 from townsquare.analysis.outcomes import describe, numbered
-from townsquare.core.documents import read_json
+from townsquare.core.documents import read_json, read_yaml
 from townsquare.core.errors import RecordError, SettingError
 from townsquare.core.files import read_text, write_whole
 from townsquare.core.former_names import current_name
@@ -25,7 +25,7 @@ from townsquare.experiments.arms import arms_of
 from townsquare.experiments.manifest import FILE, Experiment
 from townsquare.record.run import Run
 from townsquare.scenario.settings import resolve_with_scenario
-from townsquare.settings.layers import Layer, read_yaml
+from townsquare.settings.layers import Layer
 from townsquare.settings.resolve import Settings, current_version, resolve
 
 FORMAT = 2
@@ -207,9 +207,11 @@ def _hypotheses(path: Path | None, arms: set[str]) -> tuple[list[dict[str, str]]
         return [], ""
     if path.suffix.lower() not in (".yaml", ".yml"):
         return [], read_text(path, MAX_NOTES, SettingError)
-    given = read_yaml(path)[0].get("hypotheses", [])
+    document = read_yaml(path)
+    given = document["hypotheses"] if isinstance(document, dict) and list(document) == ["hypotheses"] else None
     if not isinstance(given, list):
-        raise SettingError(f"{path}: hypotheses", got=type(given).__name__, allowed="a list")
+        allowed = "one key, `hypotheses`, with a list of {outcome, arm, expect}"
+        raise SettingError(str(path), got=repr(document)[:80], allowed=allowed)
     return [_hypothesis(item, f"{path}: hypothesis {number}", arms) for number, item in enumerate(given, 1)], ""
 
 
