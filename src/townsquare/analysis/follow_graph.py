@@ -259,7 +259,9 @@ def write_graph(graph: GraphAt, path: Path, format: str, *, safe_cells: bool = F
     check_known("--to", format, FORMATS, SettingError)
     if format == "csv":
         nodes_path = path.with_name(f"{path.stem}-nodes{path.suffix}")
-        as_cells(graph.follows, safe=safe_cells).write_csv(path)
+        kinds = graph.nodes.select(followed="agent", followed_kind="kind")
+        follows = graph.follows.join(kinds, on="followed", how="left", maintain_order="left")
+        as_cells(follows, safe=safe_cells).write_csv(path)
         as_cells(graph.nodes, safe=safe_cells).write_csv(nodes_path)
         return [path, nodes_path]
     networkx = library("networkx", f"a follow graph as {format}")

@@ -100,7 +100,7 @@ def _show(report: PolicyReport) -> None:
     listed("What each set did", whole, lambda compared: compared.value, three, "people")
     mixes = [("people", *report.people_mix), *((name, *mix) for name, mix in report.mixes.items())]
     show("Action mix: share of each kind of action", mixes, (str, ""), (three, *(kind.name.lower() for kind in KINDS)))
-    listed("Distance from all people, 0 = equal [95% CI over people]", whole, _apart, str)
+    listed("Distance from all people, 0 = equal [from resampled people, 2.5% to 97.5%]", whole, _apart, str)
     names = [*whole, *(n for n in parts if n in report.compared)]
     listed("Mean distance from a random half of the people", names, lambda compared: compared.half, three)
     rivals = [name for name in names if not math.isnan(report.compared[name]["mix"].closer) and name != AGENTS]
@@ -111,6 +111,7 @@ def _show(report: PolicyReport) -> None:
         print(f"- {sentence}")
     print("- Distances: Jensen-Shannon bits (mix), difference (people without actions, Gini), log difference (actions,")
     print("  dispersion, false to true), 1 − Spearman's rank correlation (ranks of posts).")
+    print("- Resampling adds noise to a distance, which is never negative: brackets can lie above a small distance.")
 
 
 def _apart(compared: Compared) -> str:

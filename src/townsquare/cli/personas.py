@@ -28,11 +28,12 @@ def from_survey(
     *,
     mapping: Path,
     out: Path,
+    sets: options.Sets = None,
     skip_bad: options.SkipBad = False,
     replace: options.Replace = False,
     as_json: options.AsJson = False,
 ) -> int:
-    """Create one persona for each survey respondent.
+    """Create one persona for each survey respondent, by the question bank of --set population.bank.
 
     Parameters
     ----------
@@ -45,10 +46,10 @@ def from_survey(
     """
     from townsquare.core.errors import SettingError
     from townsquare.scenario.population.personas import write_personas
-    from townsquare.scenario.population.question_bank import bundled_bank
+    from townsquare.scenario.population.sample import question_bank
     from townsquare.scenario.population.survey import personas_from_survey
 
-    bank = bundled_bank()
+    bank = question_bank(options.SeededSize(sets=sets).settings(None).config.population, None)
     made = personas_from_survey(answers, mapping, bank, skip_bad=skip_bad)
     if made.bank is not bank:
         do = f"run the survey itself: --set population.file={answers} --set population.mapping={mapping}"

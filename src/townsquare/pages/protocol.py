@@ -31,6 +31,7 @@ from townsquare.record.run import Run
 
 MARKDOWN, HTML = "protocol.md", "protocol.html"
 _RULES_OF_FACTS = ("credence", "averaging")  # whose facts `check facts` measures
+_NAMED = " and ".join(f"`{name}`" for name in _RULES_OF_FACTS)
 _PEOPLE = (
     "how the belief rule of this study compares with experiments on people: `townsquare protocol --people DIR`, if the "
     "rule is `credence` or `averaging`."
@@ -130,7 +131,10 @@ def _of_debates(facts: DebateFacts, people: Sequence[Path | str]) -> Document:
     names = ("arms", "trials", "rounds", "turns")
     shown = (*((name, facts.values[name]) for name in names), ("Townsquare", facts.values["version"]))
     realism = _held_against_people(people)
-    verdict = f"{PARTLY if people else NO}: facts about platforms say nothing of debates."
+    verdict = (
+        f"{NO}: facts about platforms say nothing of debates, and experiments on people test the belief rules "
+        f"{_NAMED}, which no debate uses."
+    )
     measured = Measured("debate", facts.n, facts.calls, realism, verdict)
     return Document(facts.title, shown, (*describe(facts.study()), checklist(measured)))
 
@@ -142,12 +146,11 @@ def _held_against_facts(recorded: Run | Experiment, rule: str) -> tuple[list[Blo
     of_rule = [check for check in report.checks if check.scored and check.fact.scope == "rule"]
     inside = [check for check in scored if check.inside]
     verdict = (NO if not inside else YES if len(inside) == len(scored) else PARTLY) if scored else NO
-    named = " and ".join(f"`{name}`" for name in _RULES_OF_FACTS)
     rules = f"{report.of_rules} They are measured on the rules, not on this record."
     if rule not in _RULES_OF_FACTS:
-        of_rule, rules = [], f"Facts of belief rules are measured for {named}; this run uses `{rule}`."
+        of_rule, rules = [], f"Facts of belief rules are measured for {_NAMED}; this run uses `{rule}`."
     query = "Query: `townsquare check facts FOLDER`; sources are in `docs/realism.md`."
-    parts = ("Published facts and this record", scored), (f"Published facts and the belief rules {named}", of_rule)
+    parts = ("Published facts and this record", scored), (f"Published facts and the belief rules {_NAMED}", of_rule)
     tables = [_fact_table(caption, checks) for caption, checks in parts if checks]
     return tables, f"{verdict}: {report.answer} {rules} {query}"
 
@@ -167,4 +170,5 @@ def _held_against_people(folders: Sequence[Path | str]) -> list[Block]:
         return [Author(_PEOPLE)]
     compared = check_people(folders)
     lines = [printable(line, 300) for line in arms.answer(compared)]
-    return [f"{count(len(compared), 'arm')} of experiments on people:", *lines, *arms.tables(compared)]
+    head = f"{count(len(compared), 'arm')} of experiments on people, compared with the belief rules {_NAMED}:"
+    return [head, *lines, *arms.tables(compared)]

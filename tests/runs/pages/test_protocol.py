@@ -257,6 +257,8 @@ def test_people_are_held_against_the_rules(folder: Path, tmp_path: Path) -> None
     assert not any(isinstance(block, Author) for block in held.blocks)
     assert isinstance(held, Answer)
     assert any("arm of experiments" in str(block) or "arms of experiments" in str(block) for block in held.blocks)
+    of_debates = element(ts.protocol(folder / "debates", people=people), "Realism", "PIMMUR").answers[0]
+    assert str(of_debates.blocks[0]).startswith("No: ")
 
 
 def test_what_cannot_be_described_is_refused(tmp_path: Path) -> None:

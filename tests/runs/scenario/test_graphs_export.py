@@ -87,16 +87,22 @@ def test_csv_is_two_tables(run: Run, tmp_path: Path) -> None:
     graph = graph_at(run, 3)
     edges, nodes = write_graph(graph, tmp_path / "graph.csv", "csv")
     assert nodes.name == "graph-nodes.csv"
-    assert pl.read_csv(edges).rows() == graph.follows.rows()
+    assert pl.read_csv(edges).drop("followed_kind").rows() == graph.follows.rows()
     assert pl.read_csv(nodes).height == graph.nodes.height
 
 
 @pytest.mark.parametrize("format", FORMATS)
-def test_an_exported_graph_can_start_a_run(run: Run, tmp_path: Path, format: str) -> None:
-    graph = graph_at(run, 0)
-    path = write_graph(graph, tmp_path / f"start.{format}", format)[0]
+@pytest.mark.parametrize("audience", ["everyone", "followers"])
+def test_an_exported_graph_can_start_a_run(run: Run, tmp_path: Path, format: str, audience: str) -> None:
+    """Follows of sources are not read: the audience decides them."""
+    if audience == "followers":
+        run = simulate(resolve_for("health-rumor", None, ["graph.m=3"], agents=AGENTS, steps=1))
+    follows = followed_by_hand(run, 0)
+    assert (max(followed for _, followed in follows) >= AGENTS) == (audience == "followers")
+    path = write_graph(graph_at(run, 0), tmp_path / f"start.{format}", format)[0]
     edges = FILE.build(AGENTS, FileParams(path=str(path)), Draws(1, 0)(Stage.GRAPH))
-    assert set(zip(edges.follower.tolist(), edges.followed.tolist(), strict=True)) == followed_by_hand(run, 0)
+    read = set(zip(edges.follower.tolist(), edges.followed.tolist(), strict=True))
+    assert read == {pair for pair in follows if pair[1] < AGENTS}
 
 
 def test_names_cannot_break_the_file(tmp_path: Path) -> None:

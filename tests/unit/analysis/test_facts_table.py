@@ -10,6 +10,8 @@ import pytest
 
 from raised_errors import raises_error
 from repository import ROOT
+from townsquare.analysis.facts.check import check
+from townsquare.analysis.facts.contract import Reading
 from townsquare.analysis.facts.table import read_facts
 from townsquare.cli import main
 from townsquare.core.errors import DataError
@@ -85,3 +87,20 @@ def test_a_fact_stands_once_in_a_table_of_bounded_size(tmp_path: Path) -> None:
     path.write_text(OWN + "# " + "x" * 1_100_000)
     with pytest.raises(DataError):
         read_facts(path)
+
+
+def test_an_interval_stays_where_values_can_be() -> None:
+    """A proportion near an end, or a correlation, whose t interval would pass it."""
+    names = {
+        "supersharers": (0.0, 0.02),
+        "stay_put": (0.99, 0.9),
+        "change_not_reversion": (0.001, 0.03),
+        "retest": (1, 0.9),
+    }
+    runs = [{name: Reading(values[at]) for name, values in names.items()} for at in range(2)]
+    for each in (one for one in check(read_facts(), runs, runs=2).checks if one.measured and one.fact.measure in names):
+        first, last = names[each.fact.measure]
+        half = 12.706 * abs(first - last) / 2
+        low = -1 if each.fact.measure == "retest" else 0
+        assert each.value - half < low or each.value + half > 1
+        assert low < each.low < each.value < each.high < 1

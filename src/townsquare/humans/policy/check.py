@@ -40,7 +40,8 @@ class Compared(NamedTuple):
     apart : float
         How far it is from all people; for ``other people`` NaN, as they are a half of the same.
     low, high : float
-        95% interval of ``apart``: people, and agents made of them, drawn again with replacement.
+        2.5% and 97.5% of ``apart`` with people, and agents made of them, drawn again with replacement; drawing adds
+        noise, so that both can be above ``apart``.
     half : float
         Mean of ``apart`` against random halves of the people, which is what other people can be compared on.
     closer : float

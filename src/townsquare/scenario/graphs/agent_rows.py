@@ -10,6 +10,9 @@ from townsquare.core.errors import DataError
 from townsquare.core.registry import did_you_mean
 from townsquare.scenario.graphs.contract import Edges
 
+SOURCE = "source"
+"""The kind of an account whose follows are not read: ``injection.audience`` decides who follows sources."""
+
 
 class AgentRows:
     """Rows of ``n`` agents by name or by row number.

@@ -11,10 +11,11 @@ import numpy as np
 from townsquare.core import files, tabular
 from townsquare.core.errors import DataError
 from townsquare.core.registry import did_you_mean
-from townsquare.scenario.graphs.agent_rows import AgentRows, check_distinct, is_row_number
+from townsquare.scenario.graphs.agent_rows import SOURCE, AgentRows, check_distinct, is_row_number
 from townsquare.scenario.graphs.contract import Edges
 
 COLUMNS = ("follower", "followed")
+KIND = "followed_kind"
 MAX_LINES = 2**31 - 1
 
 
@@ -25,8 +26,9 @@ def read_edge_list(path: Path, n: int, names: Sequence[str] = ()) -> Edges:
     ----------
     path : Path
         Text with one follow a line, cells separated by comma, semicolon, tab or blank; lines that start with ``#`` are
-        skipped. With a header, the columns ``follower`` and ``followed`` are read and others ignored; without one
-        there are two columns of row numbers, the follower first.
+        skipped. With a header, the columns ``follower`` and ``followed`` are read and others ignored, as are lines
+        with ``source`` in a column ``followed_kind``; without one there are two columns of row numbers, the follower
+        first.
     n : int
         Number of agents.
     names : sequence of str, optional
@@ -79,15 +81,17 @@ def _pairs(path: Path) -> Iterator[tuple[int, tuple[str, str]]]:
                 continue
         if len(cells) != width:
             raise DataError(f"{path}, line {line}", got=f"{len(cells)} cells", allowed=f"{width} cells")
-        yield line, (cells[columns[0]].strip(), cells[columns[1]].strip())
+        if [cells[at].strip() for at in columns[2:]] != [SOURCE]:
+            yield line, (cells[columns[0]].strip(), cells[columns[1]].strip())
     if not columns:
         raise DataError(str(path), got="no follows", allowed="at least a header")
 
 
-def _header(where: str, cells: list[str]) -> tuple[int, int]:
+def _header(where: str, cells: list[str]) -> tuple[int, ...]:
+    """Return the places of the columns that are read; the kind of the followed account is the third, if it is there."""
     have = [cell.strip().lower() for cell in cells]
     missing = [column for column in COLUMNS if have.count(column) != 1]
     if missing:
         allowed = "a header with the columns follower and followed, or two columns of row numbers"
         raise DataError(where, got=", ".join(have)[:200], allowed=allowed, do=did_you_mean(missing[0], have))
-    return have.index("follower"), have.index("followed")
+    return tuple(have.index(column) for column in (*COLUMNS, KIND) if column in have)

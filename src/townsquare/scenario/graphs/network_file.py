@@ -17,7 +17,7 @@ import numpy as np
 from townsquare.core import files
 from townsquare.core.errors import DataError
 from townsquare.core.extras import library
-from townsquare.scenario.graphs.agent_rows import AgentRows, check_distinct
+from townsquare.scenario.graphs.agent_rows import SOURCE, AgentRows, check_distinct
 from townsquare.scenario.graphs.contract import Edges
 
 KINDS = (".graphml", ".gexf")
@@ -31,7 +31,8 @@ def read_network(path: Path, n: int, names: Sequence[str] = ()) -> Edges:
     Parameters
     ----------
     path : Path
-        Its ending says the format. Attributes of nodes and edges are not read, but for the labels of nodes.
+        Its ending says the format. Of the attributes of nodes and edges only labels of nodes and their ``kind`` are
+        read: nodes of the kind ``source`` are left out with their follows.
     n : int
         Number of agents.
     names : sequence of str, optional
@@ -44,6 +45,7 @@ def read_network(path: Path, n: int, names: Sequence[str] = ()) -> Edges:
         No such file format, a node that is no agent, a follow of oneself or twice, with the two ends.
     """
     graph = _parse(path)
+    graph.remove_nodes_from([node for node, kind in graph.nodes(data="kind") if kind == SOURCE])
     rows = AgentRows(n, names)
     row_of = {node: _row(rows, node, label, f"{path}, node {node!r}") for node, label in _nodes(graph)}
     pairs = list(_follows(graph))
