@@ -46,7 +46,6 @@ _SIGNED = {"engagement_gap_per_post"}
 """Outcomes that may be negative: no percent of the baseline either."""
 FEW_SEEDS = 5
 _UNCORRECTED = "suggestive"
-_LONGEST_POST = 66
 MOST_LOOKED_AT = 8
 """Arms of a first look; more make no line that one can read."""
 _EFFECTS = {
@@ -419,23 +418,7 @@ def _mover_lines(largest: tuple[str, int, Mover] | None, short: Mapping[str, str
     if largest is None:
         return ()
     arm, seed, moved = largest
-    return tuple(mover_lines(moved, f" ({short[arm]}, seed {seed})" if len(short) > 1 else f" (seed {seed})"))
-
-
-def mover_lines(moved: Mover, where: str = "") -> list[str]:
-    """Return the person whose stance changed most, and the posts that changed it, one per line."""
-    start, end, change = (significant(value, 2, signed=True) for value in (moved.start, moved.end, moved.change))
-    about = f"“{printable(moved.statement.removesuffix('.'), 80)}”"
-    head = (
-        f"Largest change of stance: {printable(moved.called, 60)}{where}, over the whole run from {start} to {end} "
-        f"({change}) on {about}"
-    )
-    posts = [
-        f"  {significant(post.amount, 2, signed=True)} by {count(post.shown, 'exposure')} to posts with the text “"
-        f"{printable(post.text, _LONGEST_POST)}” by {printable(post.by, 40)}"
-        for post in moved.posts
-    ]
-    return [f"{head}{'. Largest contributions (stance) of posts in its direction:' if posts else '.'}", *posts]
+    return tuple(moved.lines(f" ({short[arm]}, seed {seed})" if len(short) > 1 else f" (seed {seed})"))
 
 
 def _cautions(

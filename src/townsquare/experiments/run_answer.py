@@ -16,7 +16,7 @@ from townsquare.analysis.moderation import moderated, strategy
 from townsquare.analysis.posts import measured_roots
 from townsquare.core.enums import AgentKind
 from townsquare.core.words import count, number, percent, printable, significant
-from townsquare.experiments.answer import Answer, mover_lines, title_of
+from townsquare.experiments.answer import Answer, title_of
 from townsquare.experiments.arms import RESPONSES, STRATEGIES
 from townsquare.experiments.cautions import ends_in_warm_up, misleading, of_moderation, warnings
 
@@ -41,7 +41,7 @@ def answer_run(run: Reads, outcome: Mapping[str, float]) -> Answer:
         title_of(run),
         f"one run, seed {setting(run, 'seed', default='–')}",
         tuple(_happened(run, outcome)),
-        () if moved is None else tuple(mover_lines(with_posts(run, moved))),
+        () if moved is None else tuple(with_posts(run, moved).lines()),
         (*doubts, "This is one run: compare arms over several seeds with “townsquare compare”."),
     )
 

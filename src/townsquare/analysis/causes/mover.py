@@ -12,8 +12,10 @@ from townsquare.analysis.contract import Reads, columns, setting
 from townsquare.core.enums import TrailKind
 from townsquare.core.frames import ORDERED, collected
 from townsquare.core.schema import NONE
+from townsquare.core.words import count, printable, significant
 
 MOST_POSTS = 3
+LONGEST_POST = 66
 
 
 class MovingPost(NamedTuple):
@@ -43,6 +45,21 @@ class Mover(NamedTuple):
     def change(self) -> float:
         """The recorded change of stance."""
         return self.end - self.start
+
+    def lines(self, where: str = "") -> list[str]:
+        """Return the person whose stance changed most, and the posts that changed it, one per line."""
+        start, end, change = (significant(value, 2, signed=True) for value in (self.start, self.end, self.change))
+        about = f"“{printable(self.statement.removesuffix('.'), 80)}”"
+        head = (
+            f"Largest change of stance: {printable(self.called, 60)}{where}, over the whole run from {start} to {end} "
+            f"({change}) on {about}"
+        )
+        posts = [
+            f"  {significant(post.amount, 2, signed=True)} by {count(post.shown, 'exposure')} to posts with the text “"
+            f"{printable(post.text, LONGEST_POST)}” by {printable(post.by, 40)}"
+            for post in self.posts
+        ]
+        return [f"{head}{'. Largest contributions (stance) of posts in its direction:' if posts else '.'}", *posts]
 
 
 def largest_change(run: Reads) -> Mover | None:
