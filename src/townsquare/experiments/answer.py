@@ -434,8 +434,8 @@ def _cautions(
         yield f"Only {len(experiment.seeds)} seeds per arm: effects that are not large cannot be told from chance."
     seed = min(seed for arm, seed in runs if arm == experiment.baseline)
     base = CachedRun(runs[experiment.baseline, seed], large=True)
-    one = [f"seed {seed}"] if len(experiment.seeds) > 1 else []
-    named = {arm: ", ".join([*([f"arm: {label}"] if several else []), *one]) for arm, label in short.items()}
+    of_seed = [f"seed {seed}"] if len(experiment.seeds) > 1 else []
+    named = {arm: ", ".join([*([f"arm: {label}"] if several else []), *of_seed]) for arm, label in short.items()}
     which = {arm: f" ({words})" if words else "" for arm, words in named.items()}
     yield from misleading(base, which[experiment.baseline], experiment.vary, second_rule=second_rule)
     moderating = [(arm, run) for (arm, at), run in runs.items() if at == seed and moderated(run)]
