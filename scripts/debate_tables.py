@@ -1,4 +1,4 @@
-"""Write the tables of docs/debates.md anew: the experiments of the Belief Engine with embedded speakers.
+"""Write the tables of docs/debates-compared.md anew: the experiments of the Belief Engine with embedded speakers.
 
     python scripts/debate_tables.py [--out FOLDER] [--workers N] [--check]
 
@@ -28,7 +28,7 @@ from townsquare.debate.settings import LEVELS, PRO
 from townsquare.debate.sweep import arms_over, hold_debates
 from townsquare.pages.debates.tables import shown
 
-PAGE = Path(__file__).resolve().parents[1] / "docs" / "debates.md"
+PAGE = Path(__file__).resolve().parents[1] / "docs" / "debates-compared.md"
 PAIRINGS = ("open/open", "open/stubborn", "stubborn/open", "stubborn/stubborn")
 TOPICS = [topic.slug for topic in bundled_topics()]
 FIVE = ("social-media-harm", "subsidize-journalism", "compulsory-voting", "adopt-atheism", "adopt-libertarianism")
@@ -169,7 +169,7 @@ def tables(hold: Hold) -> dict[str, Callable[[], str]]:
 
 def main() -> int:
     """Write the page, or check it."""
-    options = argparse.ArgumentParser(description="Write the tables of docs/debates.md anew.")
+    options = argparse.ArgumentParser(description="Write the tables of docs/debates-compared.md anew.")
     options.add_argument("--out", type=Path, help="folder of the debates; by default a temporary one")
     options.add_argument("--workers", type=int, default=1, help="processes at a time")
     options.add_argument("--check", action="store_true", help="write nothing; exit with 1 if a table would change")

@@ -1,12 +1,13 @@
-"""The tables of ``schema``, kinds of action, views and functions of queries as Markdown, for ``docs/record.md``.
+"""The tables of ``schema``, kinds of action, views and functions of queries as Markdown, for two pages of ``docs``.
 
     python scripts/describe_record.py
 
-Each part is written anew between its two marks in that page. A test fails where the page and the code disagree.
+Each part is written anew between its two marks in its page. A test fails where the page and the code disagree.
 """
 
 from __future__ import annotations
 
+import re
 import sqlite3
 from contextlib import closing
 from pathlib import Path
@@ -19,7 +20,8 @@ from townsquare.record.database import INDEXES, create
 from townsquare.record.mosaic.views import ACTION_WORDS, MEANINGS, VIEWS, tables_of
 from townsquare.record.query_words import FUNCTIONS
 
-PAGE = Path(__file__).resolve().parents[1] / "docs" / "record.md"
+DOCS = Path(__file__).resolve().parents[1] / "docs"
+PAGE, TABLES_PAGE = DOCS / "record.md", DOCS / "record-tables.md"
 _REMARKS = {
     ("users", "background_labels"): "JSON: answer by label",
     ("posts", "status"): "`active`, `taken_down`",
@@ -107,20 +109,23 @@ def _storage() -> str:
     indexes = [f"`{name}` by ({', '.join(columns)})" for name, many in INDEXES.items() for columns in many]
     return "\n".join(
         [
-            f"- In Parquet in large runs, [packed](#packed-tables) in others: {packed}.",
+            f"- In Parquet in large runs, [packed](record.md#packed-tables) in others: {packed}.",
             f"- In Parquet in large runs: {bulky}.",
             f"- Indexes in exports to SQLite: {'; '.join(indexes)}.",
         ]
     )
 
 
-PARTS = {"kinds": kinds, "tables": tables, "views": views, "functions": functions, "version": version}
-"""What stands between ``<!-- name: start -->`` and ``<!-- name: end -->``."""
+PARTS = {
+    PAGE: {"views": views, "functions": functions, "version": version},
+    TABLES_PAGE: {"tables": tables, "kinds": kinds},
+}
+"""What stands between ``<!-- name: start -->`` and ``<!-- name: end -->`` of each page."""
 
 
-def refreshed(page: str) -> str:
-    """The page with what stands between each two marks written anew; ``ValueError`` if it lacks one."""
-    for name, made in PARTS.items():
+def refreshed(path: Path, page: str) -> str:
+    """The text of a page with what stands between each two marks written anew; ``ValueError`` if it lacks one."""
+    for name, made in PARTS[path].items():
         start, end = f"<!-- {name}: start -->", f"<!-- {name}: end -->"
         before, _, rest = page.partition(start)
         _, found, after = rest.partition(end)
@@ -139,7 +144,8 @@ def _table(table: schema.Table) -> str:
         notes = [meaning.replace("; -1 for none", "") if meaning.startswith("row of ") else meaning]
         notes[0] += (
             f" [{column.unit}]"
-            if column.unit not in ("step", "count", "ratio") and column.unit not in column.meaning
+            if column.unit not in ("", "step", "count", "ratio")
+            and not re.search(rf"\b{column.unit}\b", column.meaning)
             else ""
         )
         notes[0] += f" ({column.words.__name__})" if column.words else ""
@@ -150,4 +156,5 @@ def _table(table: schema.Table) -> str:
 
 
 if __name__ == "__main__":
-    PAGE.write_text(refreshed(PAGE.read_text(encoding="utf-8")), encoding="utf-8")
+    for file in PARTS:
+        file.write_text(refreshed(file, file.read_text(encoding="utf-8")), encoding="utf-8")

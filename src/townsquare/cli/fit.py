@@ -77,11 +77,11 @@ def fit(
     Parameters
     ----------
     data
-        A folder or file of human data; see docs/humans.md.
+        A folder or file of human data; see docs/human-data.md.
     form
         persuasiontrace, nyu, delidata, crowds or plain; default: detected.
     mapping
-        YAML that maps the columns, or `debate`; see docs/humans.md.
+        YAML that maps the columns, or `debate`; see docs/human-data.md.
     apply
         A fit.json or its folder: evaluate it on these people without fitting.
     """

@@ -1,4 +1,4 @@
-"""The page on the record says what the schema says."""
+"""The pages on the record say what the schema says."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import csv
 from pathlib import Path
 
 import pytest
-from describe_record import PAGE, refreshed, tables
+from describe_record import PAGE, PARTS, TABLES_PAGE, refreshed, tables
 
 from random_records import random_batches, recorded
 from repository import ROOT
@@ -15,9 +15,10 @@ from townsquare.record.code_book import code_book, missing
 
 
 def test_the_page_holds_every_table_of_the_schema() -> None:
-    text = PAGE.read_text(encoding="utf-8")
-    do = "run: python scripts/describe_record.py"
-    assert refreshed(text) == text, do
+    for page in PARTS:
+        text = page.read_text(encoding="utf-8")
+        assert refreshed(page, text) == text, "run: python scripts/describe_record.py"
+    text = TABLES_PAGE.read_text(encoding="utf-8")
     for table in schema.TABLES.values():
         assert f"### ts_{table.name}\n" in text
         for column in table.recorded:
@@ -59,7 +60,7 @@ def test_a_comma_cuts_no_meaning_short() -> None:
 
 def test_a_page_without_its_marks() -> None:
     with pytest.raises(ValueError, match="lacks"):
-        refreshed("# A page\n")
+        refreshed(PAGE, "# A page\n")
 
 
 @pytest.mark.parametrize("kind", ["sqlite", "parquet"])
@@ -69,4 +70,4 @@ def test_the_folder_holds_what_the_page_says(tmp_path: Path, kind: str) -> None:
     bulky = [name for name, table in schema.TABLES.items() if table.bulky] if kind == "parquet" else []
     assert files == {"run.db", "run.yaml", "run.lock"} | {f"parts/{name}/step-000000.parquet" for name in bulky}
     assert "step-000012-beside.parquet" in PAGE.read_text(encoding="utf-8")
-    assert all(name in PAGE.read_text(encoding="utf-8") for name in bulky)
+    assert all(name in TABLES_PAGE.read_text(encoding="utf-8") for name in bulky)

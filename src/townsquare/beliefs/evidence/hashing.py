@@ -19,7 +19,7 @@ from townsquare.core.draws import text_key
 from townsquare.settings.config import MemberParams
 
 THETA, THETA_SELF = 0.65, 0.25
-"""As ``townsquare check theta`` chooses them on the bundled paraphrases; ``docs/evidence.md`` has the figures."""
+"""As ``townsquare check theta`` chooses them on the bundled paraphrases; ``docs/judges.md`` has the figures."""
 _WORD = re.compile(r"[^\W_]+(?:['’][^\W_]+)?")
 
 

@@ -36,7 +36,7 @@ def fit(
     Parameters
     ----------
     data : Path or str
-        A folder or file of human data; see docs/humans.md.
+        A folder or file of human data; see docs/human-data.md.
     rule : str
         A belief rule that declares which two settings are fitted, and a grid of their values, such as ``log_odds``.
     options : mapping, optional
@@ -44,7 +44,7 @@ def fit(
     form : str
         ``persuasiontrace``, ``nyu``, ``delidata``, ``crowds`` or ``plain``; default: detected.
     mapping : Path or str
-        A YAML file that maps the columns, or ``debate`` for the data set DEBATE; see docs/humans.md.
+        A YAML file that maps the columns, or ``debate`` for the data set DEBATE; see docs/human-data.md.
     skip_bad : bool
         Leave out rows with errors, instead of raising an error.
 
