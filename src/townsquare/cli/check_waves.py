@@ -42,8 +42,10 @@ def waves(
         words=("proposition",),
     )  # fmt: skip
     for check in checked:
-        gain = 1 - check.error / check.error_still if check.error_still else 0.0
-        than = "about equal to" if abs(gain) < 0.001 else f"{abs(gain):.1%} {'smaller' if gain > 0 else 'larger'} than"
+        gain = 1 - check.error / check.error_still if check.error_still else -check.error
+        by = f"{abs(gain):.1%} " if check.error_still else ""
+        small = abs(gain) < (0.001 if check.error_still else 1e-12)
+        than = "about equal to" if small else f"{by}{'smaller' if gain > 0 else 'larger'} than"
         print(f"Wave {check.wave}, {check.proposition}: the error of the rule is {than} that of no change.")
     if not checked:
         complain("the run ends before the second wave, or nobody answered twice", kind="note")

@@ -334,23 +334,27 @@ def _credibilities(start: Start, truths: Sequence[int]) -> list[dict[str, Any]]:
 
 
 def _starts(start: Start, mapping: Mapping[str, Any]) -> dict[str, Any]:
-    """Return mean and standard deviation of each measured stance, from which missing ones are drawn."""
+    """Return weighted mean and standard deviation of each measured stance, from which missing ones are drawn."""
     out = {}
-    table = start.tables.answers
+    table, weighted = start.tables.answers, mapping.get("weight")
     missing = {str(word).casefold() for word in mapping.get("missing", ())}
     for title, meaning in mapping.get("columns", {}).items():
         if table is None or "stance" not in meaning or "wave" in meaning:
             continue
         against, for_it = meaning.get("scale") or (None, None)
         scale = Scale(against, for_it, meaning.get("values", {}))
-        stances = []
+        stances, weights = [], []
         for record in table.records[int(mapping.get("skip_rows", 0)) :]:
             cell = record.cells.get(column_name(title))
             if cell is not None and str(cell).strip().casefold() not in missing:
                 stances.append(_stance(scale, record, column_name(title)))
-        known = np.array([stance for stance in stances if stance == stance])
-        if known.size:
-            out[meaning["stance"]] = {"mean": round(float(known.mean()), 3), "sd": round(float(known.std()), 3)}
+                weights.append(number_of_text(str(record.cells.get(column_name(weighted)))) if weighted else 1.0)
+        stance, weight = np.array(stances), np.array(weights)
+        known = ~np.isnan(stance) & (weight > 0)
+        if known.any():
+            mean = np.average(stance[known], weights=weight[known])
+            sd = np.sqrt(np.average((stance[known] - mean) ** 2, weights=weight[known]))
+            out[meaning["stance"]] = {"mean": round(float(mean), 3), "sd": round(float(sd), 3)}
     return out
 
 

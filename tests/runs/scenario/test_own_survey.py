@@ -45,6 +45,12 @@ def test_forty_respondents_from_two_files_to_a_report(folder: Path, capsys: pyte
     assert [proposition.text for proposition in scenario.propositions] == [
         "The old bridge should be replaced.", "Ferries are enough.",
     ]  # fmt: skip
+    population = resolve_for("./bridge").config.population
+    people = survey_of(population, folder / "bridge").personas
+    for name, stance in people.stance.items():  # missing stances are drawn as weighted respondents answered
+        known = ~np.isnan(stance)
+        mean = np.average(stance[known], weights=people.weight[known])
+        assert population.stance[name].mean == pytest.approx(mean, abs=5.1e-4)
     assert main(["run", "./bridge", "--out", "one", *FEW]) == 0
     run = Run.open(Path("one"))
     assert (Path("one") / "report.html").is_file()
