@@ -310,3 +310,20 @@ def setting(run: Reads, *path: str, default: Any = None) -> Any:
             return default
         value = value[name]
     return value
+
+
+def section_over_time(run: Reads, section: str, member: str) -> list[dict[str, Any]]:
+    """Return the settings of a section in force at the start, and after each event in order of steps.
+
+    ``member`` is the setting that a section without keys represents: ``strategy`` in ``moderation: community``.
+    """
+    start = setting(run, section, default={})
+    phases = [{**start.get("unused", {}), **start}]
+    for event in sorted(setting(run, "events", default=()), key=lambda event: int(event["step"])):
+        given = event.get("set") or {}
+        whole = given.get(section, {})
+        whole = {member: whole} if isinstance(whole, str) else whole
+        single = {path.removeprefix(f"{section}."): value for path, value in given.items() if f"{section}." in path}
+        if int(event["step"]) <= run.last_step:
+            phases.append({**phases[-1], **whole, **single})
+    return phases

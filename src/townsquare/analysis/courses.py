@@ -10,9 +10,9 @@ from townsquare.analysis.beliefs import belief_change, belief_course, statements
 from townsquare.analysis.causes.claims import claim_courses, holds_claims
 from townsquare.analysis.causes.contributions import changes, contributions
 from townsquare.analysis.clock import clock_of
-from townsquare.analysis.contract import Reads, columns, setting
+from townsquare.analysis.contract import Reads, columns, section_over_time, setting
 from townsquare.analysis.health import belief_movement
-from townsquare.analysis.moderation import marks
+from townsquare.analysis.moderation import marks, strategies
 from townsquare.analysis.notes import note_course
 from townsquare.analysis.posts import measured_roots, roots
 from townsquare.analysis.reach import exposure_counts
@@ -154,15 +154,17 @@ def moderation_validity(run: Reads) -> dict[str, float]:
     -------
     dict of str to float
         ``posts_per_step``: most posts published in one step, without shares and comments (0 if none is injected);
-        ``checks_per_step``: posts that a fact-checker reviews in a step (NaN without one); ``checks_of_people``: share
-        of its reviews that are of posts by people (NaN without a review); ``unchecked``: share of injected posts that
-        it never reviewed; ``moderated_movement``: size of all contributions to beliefs by posts that were labeled or
-        taken down, over the size of all (NaN without a trail, or without contributions).
+        ``checks_per_step``: posts that a fact-checker reviews in a step (NaN without one, or if events change it);
+        ``checks_of_people``: share of its reviews that are of posts by people (NaN without a review); ``unchecked``:
+        share of injected posts that it never reviewed; ``moderated_movement``: size of all contributions to beliefs by
+        posts that were labeled, taken down or downranked, over the size of all (NaN without a trail, or without
+        contributions).
     """
     posts = roots(run).filter(pl.col("kind").is_in([int(PostKind.INJECTED), int(PostKind.ORIGINAL)]))
     most = max(posts.group_by("step").len()["len"], default=0) if posts["injected"].any() else 0
-    strategy = setting(run, "moderation", default={})
-    checks = strategy.get("posts_per_step") if strategy.get("strategy") in ("third_party", "hybrid") else None
+    phases = section_over_time(run, "moderation", "strategy")
+    paces = {phase.get("posts_per_step") for phase in phases}
+    checks = paces.pop() if len(paces) == 1 and set(strategies(run)) <= {"third_party", "hybrid"} else None
     return {
         "posts_per_step": float(most),
         "checks_per_step": math.nan if checks is None else float(checks),
@@ -200,7 +202,8 @@ def _regression(run: Reads) -> float:
 def _moderated_movement(run: Reads) -> float:
     if not setting(run, "record", "trail", default=True):
         return math.nan
-    touched = marks(run).filter(pl.col("label_step").is_not_null() | pl.col("takedown_step").is_not_null())
+    acts = pl.col("label_step", "takedown_step", "downrank_step").is_not_null()
+    touched = marks(run).filter(pl.any_horizontal(acts))
     marked = touched.lazy().select("root", touched=pl.lit(True))  # of many roots, a join is quicker than `is_in`
     rows, size = contributions(run, shown=False).join(marked, on="root", how="left"), pl.col("amount").abs()
     both = rows.select(size.filter("touched").sum().alias("part"), size.sum().alias("all"))

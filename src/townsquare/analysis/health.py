@@ -170,6 +170,22 @@ def participation(run: Reads) -> pl.DataFrame:
     )
 
 
+def activity(steps: pl.DataFrame) -> dict[str, float]:
+    """Return the outcomes of activity over some steps of :func:`participation`; NaN for nobody online or no attempt.
+
+    >>> activity(pl.DataFrame({"online": [4, 2], "acting": [1, 2], "exposures": [8, 4], "accepted": 3, "refused": 1}))
+    {'actions_per_agent_step': 1.0, 'exposures_per_agent_step': 2.0, 'silent_share': 0.5, 'refused_share': 0.25}
+    """
+    names = "online", "acting", "exposures", "accepted", "refused"
+    online, acting, exposures, accepted, refused = (int(steps[name].sum()) for name in names)
+    return {
+        "actions_per_agent_step": accepted / online if online else math.nan,
+        "exposures_per_agent_step": exposures / online if online else math.nan,
+        "silent_share": 1.0 - acting / online if online else math.nan,
+        "refused_share": refused / (accepted + refused) if accepted + refused else math.nan,
+    }
+
+
 def _by_persons_online(run: Reads, actions: pl.LazyFrame) -> pl.LazyFrame:
     """Return the actions of persons who were online: contributors write and rate notes outside feeds, offline too.
 
@@ -217,12 +233,13 @@ def refusals(run: Reads) -> pl.DataFrame:
     -------
     DataFrame
         One row per reason that occurred, most frequent first: ``reason`` (word), ``actions`` (int64 count),
-        ``share`` of all actions tried other than ignoring (0 to 1).
+        ``share`` of attempted actions other than ignoring (0 to 1; the shares sum to the refused share of the run).
     """
     words = {int(reason): reason.name.lower().replace("_", " ") for reason in Reason}
-    tried = run.lazy("actions").filter(pl.col("kind") != ActionKind.IGNORE)
+    is_refused = pl.col("status") == ActionStatus.REFUSED
+    tried = run.lazy("actions").filter(is_refused | (pl.col("kind") != ActionKind.IGNORE))
     counts = tried.group_by("status", "reason").agg(row_count("actions")).pipe(collected)
-    refused = counts.filter(pl.col("status") == ActionStatus.REFUSED)
+    refused = counts.filter(is_refused)
     share = (pl.col("actions") / max(1, int(counts["actions"].sum()))).alias("share")
     columns = as_words("reason", words), "actions", share
     return refused.select(columns).sort(["actions", "reason"], descending=[True, False])

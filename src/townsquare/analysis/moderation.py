@@ -13,7 +13,7 @@ from contextlib import suppress
 
 import polars as pl
 
-from townsquare.analysis.contract import Reads, once_a_run, setting
+from townsquare.analysis.contract import Reads, once_a_run, section_over_time
 from townsquare.analysis.posts import known_posts, root_of_post, roots
 from townsquare.analysis.reach import exposure_counts
 from townsquare.core import registry
@@ -37,19 +37,10 @@ EVENTS = (
 
 def strategies(run: Reads) -> list[str]:
     """Name of the moderation strategy; where events switch it, all in order. A desk without a response is `none`."""
-    start = setting(run, "moderation", default={})
-    at_first = {**start.get("unused", {}), **start}
-    strategy, response = str(at_first.get("strategy", "none")), at_first.get("response")
-    names = [_acting(strategy, response)]
-    events = setting(run, "events", default=())
-    for event in sorted(events, key=lambda event: int(event["step"])):
-        given = event.get("set") or {}
-        section = given.get("moderation", {})
-        section = {"strategy": section} if isinstance(section, str) else section
-        strategy = str(given.get("moderation.strategy", section.get("strategy", strategy)))
-        response = given.get("moderation.response", section.get("response", response))
-        if _acting(strategy, response) != names[-1] and event["step"] <= run.last_step:
-            names.append(_acting(strategy, response))
+    names: list[str] = []
+    for phase in section_over_time(run, "moderation", "strategy"):
+        name = _acting(str(phase.get("strategy", "none")), phase.get("response"))
+        names += [name] if [name] != names[-1:] else []
     return names
 
 

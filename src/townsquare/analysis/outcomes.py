@@ -19,7 +19,7 @@ from townsquare.analysis.clock import clock_of
 from townsquare.analysis.contract import FAMILY, CachedRun, Measure, Reads, columns, measure
 from townsquare.analysis.engagement import engagement_balance, engagement_by_post
 from townsquare.analysis.facts.people import SIDE
-from townsquare.analysis.health import participation
+from townsquare.analysis.health import activity, participation
 from townsquare.analysis.moderation import moderation
 from townsquare.analysis.notes import note_numbers
 from townsquare.analysis.posts import measured_roots, roots
@@ -204,14 +204,7 @@ def _moderation(run: Reads) -> dict[str, float]:
 
 
 def _activity(run: Reads) -> dict[str, float]:
-    steps = participation(run).filter(pl.col("step") > clock_of(run).warm_up)
-    online, accepted, refused = (int(steps[name].sum()) for name in ("online", "accepted", "refused"))
-    return {
-        "actions_per_agent_step": accepted / online if online else math.nan,
-        "exposures_per_agent_step": int(steps["exposures"].sum()) / online if online else math.nan,
-        "silent_share": 1.0 - int(steps["acting"].sum()) / online if online else math.nan,
-        "refused_share": refused / (accepted + refused) if accepted + refused else math.nan,
-    }
+    return activity(participation(run).filter(pl.col("step") > clock_of(run).warm_up))
 
 
 def _of_beliefs(run: Reads, column: str, *, at_the_end: bool) -> dict[str, float]:

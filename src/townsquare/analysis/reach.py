@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import polars as pl
 
-from townsquare.analysis.contract import Reads, once_a_run, row_count, setting
+from townsquare.analysis.contract import Reads, once_a_run, row_count, section_over_time
 from townsquare.analysis.posts import CARRIED_LABEL, measured_roots, per, posts_so_far, roots, step_grid
 from townsquare.core.frames import all_collected, collected
 
@@ -32,7 +32,8 @@ def exposure_counts(run: Reads) -> pl.DataFrame:
         shown.group_by("agent").agg(first).select(pl.col("newly").max()),
     )
     # Who was shown no more roots than it remembers has forgotten none, and then each is seen first only once.
-    if (remembered.item() or 0) > int(setting(run, "feed", "seen_cap", default=0)):
+    least = min(int(feed.get("seen_cap", 0)) for feed in section_over_time(run, "feed", "ranker"))
+    if (remembered.item() or 0) > least:
         counts = counts.drop("newly").join(_first_exposures(run), on=["step", "root"], how="left")
         counts = counts.with_columns(pl.col("newly").fill_null(0))
     return counts.select("step", "root", "exposures", "newly", "labeled").sort("step", "root")

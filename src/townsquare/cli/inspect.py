@@ -65,7 +65,7 @@ def _health(run: Run) -> dict[str, Any]:
     import polars as pl
 
     from townsquare.analysis import participation, refusals
-    from townsquare.analysis.health import rule_health
+    from townsquare.analysis.health import activity, rule_health
     from townsquare.analysis.model_calls import calls_in_short
     from townsquare.core.actions import ActionKind
     from townsquare.core.enums import ActionStatus, word_of
@@ -76,12 +76,10 @@ def _health(run: Run) -> dict[str, Any]:
         return {}
     accepted = run.lazy("actions").filter(pl.col("status") == ActionStatus.ACCEPTED)
     done = accepted.group_by("kind").len().pipe(collected).sort("len", "kind", descending=[True, False])
-    tried = int(steps["accepted"].sum()) + int(steps["refused"].sum())
     return {
         "persons": int(steps["agents"][-1]),
         "actions": {word_of(ActionKind, kind): count for kind, count in done.rows()},
-        "silent_share": steps.select(pl.col("silent_share").fill_nan(None).mean().fill_null(0.0)).item(),
-        "refused_share": int(steps["refused"].sum()) / max(1, tried),
+        **{name: activity(steps)[name] for name in ("silent_share", "refused_share")},
         "refused_because": {row["reason"]: row["actions"] for row in refusals(run).iter_rows(named=True)},
         "rule": rule_health(run).to_dicts(),
         "seconds_per_step": steps.select(pl.col("seconds").mean()).item(),
@@ -92,6 +90,7 @@ def _health(run: Run) -> dict[str, Any]:
 
 def _show(facts: dict[str, Any]) -> None:
     from townsquare.analysis.health import REASONS
+    from townsquare.core.words import percent
 
     steps, health = facts["steps"], facts["health"]
     scenario = f"{facts['scenario']}, seed {facts['seed']}"
@@ -104,13 +103,13 @@ def _show(facts: dict[str, Any]) -> None:
     if "verified" in facts:
         lines.append(("verified", "all steps and settings match their hashes"))
     if health:
-        silent = f"{health['silent_share']:.1%} of the people online in a step do nothing (mean over steps)"
+        silent = f"{percent(health['silent_share'])} of the people online in a step do nothing (all steps together)"
         lines += [("people", number(health["persons"])), ("inactive", silent)]
         done = ", ".join(f"{word.replace('_', ' ')} {count:,}" for word, count in health["actions"].items())
         lines.append(("actions", done or "none"))
         refused = health["refused_because"].items()
         because = ", ".join(f"{REASONS.get(reason, reason)} {count:,}" for reason, count in refused)
-        tried = f"{health['refused_share']:.1%} of attempted actions"
+        tried = f"{percent(health['refused_share'])} of attempted actions"
         lines.append(("refused", tried + (f" ({because})" if because else "")))
         if health["unhealthy"]:
             lines.append(("UNHEALTHY", health["unhealthy"]))

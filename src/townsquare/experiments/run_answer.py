@@ -12,7 +12,7 @@ from townsquare.analysis.causes.mover import largest_change, with_posts
 from townsquare.analysis.clock import clock_of, in_words
 from townsquare.analysis.contract import Reads, setting
 from townsquare.analysis.facts.check import check_run
-from townsquare.analysis.moderation import moderated, strategy
+from townsquare.analysis.moderation import moderated, moderation, strategy
 from townsquare.analysis.posts import measured_roots
 from townsquare.core.enums import AgentKind
 from townsquare.core.words import count, number, percent, printable, significant
@@ -62,7 +62,7 @@ def _happened(run: Reads, outcome: Mapping[str, float]) -> list[str]:
     if ends_in_warm_up(clock):
         warm_up = in_words(clock.warm_up * (clock.hours or 0.0))
         return [*sentences, f"Outcomes and published facts cover the time after the warm-up of {warm_up}: none here."]
-    sentences += [_injected(run), _engagement(outcome), _marked(outcome), _moved(run, outcome)]
+    sentences += [_injected(run), _engagement(outcome), _marked(run), _moved(run, outcome)]
     facts = check_run(run) if run.last_step > 0 else None
     sentences += [f"Published facts: {facts.answer} {OTHER_FACTS}"] if facts else []
     return [sentence for sentence in sentences if sentence]
@@ -94,13 +94,16 @@ def _engagement(outcome: Mapping[str, float]) -> str:
     )
 
 
-def _marked(outcome: Mapping[str, float]) -> str:
-    if math.isnan(outcome["recall"]):
+def _marked(run: Reads) -> str:
+    row = moderation(run).row(0, named=True)
+    known = [(word, row[f"{word}_posts"]) for word in ("false", "true") if row[f"{word}_posts"]]
+    if not moderated(run) or not known:
         return ""
-    labeled, down = int(outcome["true_labeled"]), int(outcome["true_removed"])
-    true = f"of the true posts, {labeled:,} received the verdict “false” or a shown note and {down:,} were taken down"
+    positive = {"false": row["tp"], "true": row["fp"]}
+    marked = " and ".join(f"{percent(positive[word] / posts)} of the {word} posts" for word, posts in known)
+    down = " and ".join(f"{row[f'{word}_removed']:,} of {posts:,} {word} posts" for word, posts in known)
     how = "verdict “false”, a shown note, or downranking"
-    return f"Moderation marked {percent(outcome['recall'])} of the false posts as misleading ({how}); {true}."
+    return f"Moderation marked {marked} as misleading ({how}) and took down {down}."
 
 
 def _moved(run: Reads, outcome: Mapping[str, float]) -> str:

@@ -88,7 +88,7 @@ def test_report_and_inspect_say_it(tmp_path: Path, capsys: pytest.CaptureFixture
     folder = tmp_path / "run"
     beliefs = {"rule": "exposure-bounded", "pull": 0.005, "trust_rate": 1.0}
     run = ts.simulate(ts.resolve_for("health-rumor@1", agents=20, steps=8, seed=1, sets={"beliefs": beliefs}), folder)
-    assert "trust is saturated" in write_report(run, tmp_path / "report.html").read_text(encoding="utf-8")
+    assert "Trust is saturated" in write_report(run, tmp_path / "report.html").read_text(encoding="utf-8")
     assert main(["inspect", str(folder)]) == 0
     assert "WARNING: trust_saturated" in capsys.readouterr().out
     assert main(["inspect", str(folder), "--json"]) == 0

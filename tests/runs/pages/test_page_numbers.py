@@ -18,6 +18,10 @@ RUNS = {
     "steps": ("health-rumor@1", {"agents": 80, "steps": 16, "moderation.strategy": "hybrid"}),
     "hours": ("health-rumor", {"agents": 120, "steps": 60, "time.warm_up_hours": 24, "moderation.response": "note"}),
     "within its warm-up": ("health-rumor", {"agents": 80, "steps": 40, "moderation.response": "label"}),
+    "downranked": (
+        "health-rumor",
+        {"agents": 120, "steps": 40, "time.warm_up_hours": 0, "moderation.response": "downrank"},
+    ),
 }
 
 
@@ -30,8 +34,8 @@ def run(request: pytest.FixtureRequest) -> CachedRun:
 def acts(run: CachedRun) -> dict[str, dict[int, int]]:
     """Return the first step of each act on each root, from the logs."""
     root = dict(run.table("posts").select("post", "root").rows())
-    first: dict[str, dict[int, int]] = {"label": {}, "note": {}, "down": {}}
-    kinds = {int(LogKind.NOTE_SHOWN): "note", int(LogKind.TAKEDOWN): "down"}
+    first: dict[str, dict[int, int]] = {"label": {}, "note": {}, "down": {}, "rank": {}}
+    kinds = {int(LogKind.NOTE_SHOWN): "note", int(LogKind.TAKEDOWN): "down", int(LogKind.DOWNRANKED): "rank"}
     rows = [(kinds.get(kind, ""), post, step)
             for kind, post, step in run.table("moderation_log").select("kind", "post", "step").rows()]  # fmt: skip
     verdicts = run.table("verdicts").select("verdict", "post", "step").rows()
@@ -44,7 +48,7 @@ def acts(run: CachedRun) -> dict[str, dict[int, int]]:
 
 def test_belief_moved_by_moderated_posts_counts_posts_of_people_and_of_the_warm_up(run: CachedRun) -> None:
     first, root = acts(run), dict(run.table("posts").select("post", "root").rows())
-    touched = {*first["label"], *first["note"], *first["down"]}
+    touched = {post for steps in first.values() for post in steps}
     every, part = 0.0, 0.0
     stances = {
         tuple(row[:3]): row[3] for row in run.table("beliefs").select("step", "agent", "proposition", "stance").rows()
@@ -73,7 +77,9 @@ def test_posts_are_listed_with_what_moderation_did_to_them(run: CachedRun) -> No
     said = {post["text"] for post in shown if post["moderation"]}
     assert said <= touched
     per_post = [
-        word for post in shown for word in re.findall("note shown|verdict false|taken down", post["moderation"])
+        word
+        for post in shown
+        for word in re.findall("note shown|verdict false|downranked|taken down", post["moderation"])
     ]
     assert per_post, "some listed post was moderated"
 

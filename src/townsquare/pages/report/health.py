@@ -184,7 +184,7 @@ def _activity(steps: pl.DataFrame, clock: Clock) -> str:
     if not online:
         return "Nobody was ever online."
     if not accepted:
-        return "Nobody acted: everyone online was a lurker in every step."
+        return "Nobody took an action in any step."
     silent, each = percent(1 - acting / online), small(accepted / online)
     share = f"in {silent} of all turns (a person online in a step), the person took no action"
     return capital(f"{over_whole_run(clock)}{share}; there were {each} accepted actions per turn.")

@@ -126,8 +126,8 @@ def _quality(row: dict[str, Any]) -> str:
 def _errors(row: dict[str, Any]) -> str:
     if not row["moderated"] or not _known(row):
         return ""
-    labeled, removed = number(row["true_labeled"]), number(row["true_removed"])
-    errors = f"Errors on true posts: {labeled} labeled, {removed} taken down."
+    marked, labeled, removed = (number(row[name]) for name in ("fp", "true_labeled", "true_removed"))
+    errors = f"Errors on true posts: {marked} marked as misleading, {labeled} labeled, {removed} taken down."
     return f"{errors} False posts taken down: {number(row['false_removed'])}."
 
 

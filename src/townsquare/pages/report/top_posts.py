@@ -72,7 +72,10 @@ def _authors(run: Reads, posts: pl.DataFrame) -> dict[int, str]:
 
 
 def _moderation(mark: dict[str, int | None], clock: Clock) -> str:
-    events = (("note_step", "note shown"), ("false_verdict_step", "verdict false"), ("takedown_step", "taken down"))
+    events = {
+        "note_step": "note shown", "false_verdict_step": "verdict false", "downrank_step": "downranked",
+        "takedown_step": "taken down",
+    }  # fmt: skip
     by = "in" if clock.hours is None else "at"
-    known = [(words, step) for name, words in events if (step := mark.get(name)) is not None]
+    known = [(words, step) for name, words in events.items() if (step := mark.get(name)) is not None]
     return ", ".join(f"{words} {by} {clock.says(step)}" for words, step in known)
