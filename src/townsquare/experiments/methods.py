@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from html import escape
 
+from townsquare.analysis.clock import clock_of
 from townsquare.analysis.contract import setting
 from townsquare.analysis.outcomes import describe
-from townsquare.core.words import count, listed
+from townsquare.core.words import count, listed, number
 from townsquare.experiments.answer import as_noun, title_of
 from townsquare.experiments.bundle.freeze import environment
 from townsquare.experiments.manifest import Experiment
@@ -45,6 +46,8 @@ def methods(recorded: Run | Experiment) -> str:
     compared += f" Values of {stated} above are those of `{recorded.finished[0].arm}`." if stated else ""
     if len(recorded.arms) == 1:
         compared = primary
+    if len(runs) < len(recorded.runs):
+        compared += f" {number(len(runs))} of {count(len(recorded.runs), 'run')} are finished; the others are left out."
     named = [(f"{run.arm}, seed {run.seed}", opened) for run, opened in runs]
     return _whole([run for _, run in runs], _simulated(first, f"{arms} with {seeds} each") + compared, named)
 
@@ -52,11 +55,18 @@ def methods(recorded: Run | Experiment) -> str:
 def _simulated(run: Run, how_many: str) -> str:
     config = run.settings
     people, steps = count(int(config["agents"]), "person", "people"), count(int(config["steps"]), "step")
+    clock = clock_of(run)
+    done = f"the first {number(clock.last)} of {steps}" if clock.last < config["steps"] else steps
+    counted = (
+        f" Measures leave out the warm-up, the first {count(clock.warm_up, 'step')}, except where they say otherwise."
+        if clock.warm_up
+        else ""
+    )
     rule, policy, graph = (setting(run, *path) for path in (("beliefs", "rule"), ("policy", "name"), ("graph", "kind")))
     return (
         f"We simulated the scenario “{escape(title_of(run), quote=False)}” with Townsquare {run.version}: {how_many}, "
-        f"{people} at the start, {steps}. Agents acted by the policy `{policy}` on a `{graph}` follow graph; beliefs "
-        f"changed by the rule `{rule}`. Parameters not named here had the values in `run.yaml`."
+        f"{people} at the start, {done}. Agents acted by the policy `{policy}` on a `{graph}` follow graph; beliefs "
+        f"changed by the rule `{rule}`.{counted} Parameters not named here had the values in `run.yaml`."
     )
 
 

@@ -249,6 +249,8 @@ def test_one_arm_or_none_finished_is_no_comparison(experiment: Experiment, tmp_p
     assert (
         "No run of the baseline no moderation is finished" in write_comparison(without, tmp_path / "a.html").read_text()
     )
+    finished = len(without.finished)
+    assert f"{finished} of {len(without.runs)} runs are finished" in methods(without)
     with raises_error(RecordError, got="no finished run"):
         write_comparison(replace(experiment, runs=tuple(failed)), tmp_path / "b.html")
 

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import re
+import sqlite3
+from contextlib import closing
+from pathlib import Path
 
 import pytest
 
@@ -11,6 +14,7 @@ from townsquare.analysis.causes.claims import claim_courses, holds_claims
 from townsquare.analysis.contract import CachedRun
 from townsquare.analysis.courses import moderation_validity
 from townsquare.core.enums import LogKind, Verdict
+from townsquare.experiments.methods import methods
 from townsquare.pages.report.moderation import moderation_section
 from townsquare.pages.report.run_page import run_page
 
@@ -114,3 +118,14 @@ def test_the_sentence_on_notes_names_what_its_shares_are_of(run: CachedRun) -> N
         return
     assert found is not None
     assert float(found[1]) == pytest.approx(100 * known.count(2) / len(known), abs=0.5)
+
+
+def test_methods_name_the_steps_that_were_run_and_the_warm_up(tmp_path: Path) -> None:
+    made = ts.run("health-rumor", agents=30, steps=3, out=tmp_path / "run")
+    assert "at the start, 3 steps." in methods(made)
+    assert "leave out the warm-up, the first 72 steps" in methods(made)
+    with closing(sqlite3.connect(tmp_path / "run" / "run.db")) as record, record:
+        for table in ("ts_steps", "ts_batches"):
+            record.execute(f"DELETE FROM {table} WHERE step = 3")
+    stopped = ts.Run.open(tmp_path / "run")
+    assert "at the start, the first 2 of 3 steps." in methods(stopped)

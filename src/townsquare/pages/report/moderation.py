@@ -168,7 +168,7 @@ def _note_figures(run: Reads) -> list[Figure]:
     course = note_course(run)
     if not course["shown"].sum():
         return []
-    lines = {"precision": ("true", "precision"), "recall": ("false", "recall")}
+    lines = {"precision": ("first", "precision"), "recall": ("second", "recall")}
     caption = "Notes shown so far: precision (of those on true or false posts, share on false ones), recall (share of "
     caption += "false posts with a note)"
     return [over_time("notes", caption, course, lines, clock_of(run), "share", top=1.0)]
