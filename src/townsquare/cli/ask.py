@@ -125,9 +125,8 @@ def panel(
     from townsquare.experiments.panel import hold_panel, panel_settings, reactions, split_feeds
     from townsquare.experiments.run_folders import check_unused, folder_for
     from townsquare.scenario.population.personas import read_personas
-    from townsquare.scenario.population.question_bank import bundled_bank
 
-    people = agents or (len(read_personas(personas, bundled_bank())) if personas is not None else 100)
+    people = agents or (len(read_personas(personas, options.bank_of(sets))) if personas is not None else 100)
     runs = {}
     with folder_for(out, f"panel-{posts.stem}") as folder:
         check_unused(folder)
@@ -167,6 +166,8 @@ def rewrite(
 ) -> int:
     """Rewrite personas with a language model; a rewrite that loses an answer is discarded.
 
+    Personas are read by the question bank of --set population.bank.
+
     Parameters
     ----------
     file
@@ -178,9 +179,8 @@ def rewrite(
     """
     from townsquare.experiments.rewrite import rewrite as again
     from townsquare.scenario.population.personas import read_personas, write_personas
-    from townsquare.scenario.population.question_bank import bundled_bank
 
-    bank = bundled_bank()
+    bank = options.bank_of(sets)
     people = read_personas(file, bank)
     with options.writing(out, replace=replace):
         with _client(model, sets, seed or 1, out.with_suffix(".calls.db")) as client:

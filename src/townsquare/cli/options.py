@@ -16,6 +16,7 @@ from townsquare.cli.progress import ProgressDisplay, mode
 
 if TYPE_CHECKING:
     from townsquare.record.postgresql.address import Address
+    from townsquare.scenario.population.question_bank import QuestionBank
     from townsquare.settings.layers import Layer
     from townsquare.settings.resolve import Settings
 
@@ -172,6 +173,14 @@ def required(option: str, given: T | None, allowed: str) -> T:
     if not given:
         raise SettingError(option, got="nothing", allowed=allowed)
     return given
+
+
+def bank_of(sets: list[str] | None) -> QuestionBank:
+    """Return the question bank of ``population.bank`` and ``population.bank_file`` among settings."""
+    from townsquare.scenario.population.sample import question_bank
+    from townsquare.settings.resolve import parse_set, resolve
+
+    return question_bank(resolve(*map(parse_set, sets or ())).config.population, None)
 
 
 def alone(option: str, others: Mapping[str, object]) -> None:

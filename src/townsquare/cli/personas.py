@@ -46,10 +46,9 @@ def from_survey(
     """
     from townsquare.core.errors import SettingError
     from townsquare.scenario.population.personas import write_personas
-    from townsquare.scenario.population.sample import question_bank
     from townsquare.scenario.population.survey import personas_from_survey
 
-    bank = question_bank(options.SeededSize(sets=sets).settings(None).config.population, None)
+    bank = options.bank_of(sets)
     made = personas_from_survey(answers, mapping, bank, skip_bad=skip_bad)
     if made.bank is not bank:
         do = f"run the survey itself: --set population.file={answers} --set population.mapping={mapping}"

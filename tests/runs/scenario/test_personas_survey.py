@@ -130,6 +130,14 @@ def test_a_survey_is_read_by_the_bank_that_is_set(tmp_path: Path) -> None:
     assert main([*words, "--set", "population.bank=parliamentary"]) == 0
     lines = [json.loads(line) for line in out.read_text(encoding="utf-8").splitlines()]
     assert [line["labels"] for line in lines] == [{"settlement": "village"}, {"settlement": "city"}]
+    posts, bank = tmp_path / "posts.csv", ["--set", "population.bank=parliamentary"]
+    posts.write_text("text\nThe ferry is late.\n", encoding="utf-8")
+    assert main(["panel", str(posts), str(out), "--out", str(tmp_path / "panel"), *bank]) == 0
+    again = tmp_path / "again.jsonl"
+    assert main(["personas", "rewrite", str(out), "--out", str(again), "--model", "fake", *bank]) == 0
+    assert [json.loads(line)["labels"] for line in again.read_text(encoding="utf-8").splitlines()] == [
+        line["labels"] for line in lines
+    ]
 
 
 def test_personas_are_read_back_as_they_were_written(tmp_path: Path, bank: QuestionBank) -> None:

@@ -136,8 +136,8 @@ def baselines(table: ArgumentTable) -> dict[str, Verdicts]:
     """Return majority, sentiment and length baselines, each at its best: they use the file's own sides.
 
     ``majority`` says the more frequent side of each topic. ``sentiment`` says the sign of VADER's tone, and as strength
-    its value. ``length`` says for texts longer than the topic's median the side that is more frequent among them,
-    and the other for the rest; as strength, the number of words.
+    its value. ``length`` says for texts longer than the topic's median the side more frequent among them than
+    among all, and the other for the rest; as strength, the number of words.
     """
     tone = np.array([score_text(text[:10_000]) for text in table.text])
     length = np.array([float(len(text.split())) for text in table.text])
