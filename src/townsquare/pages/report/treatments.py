@@ -70,7 +70,7 @@ def _sentence(name: str, share: float, tested: pl.DataFrame) -> str:
         f"{_outcome(effect['outcome'])} ({effect['estimate']} {significant(effect['value'], 2, signed=True)})"
         for effect in clear.iter_rows(named=True)
     ]
-    people = f"{number(row['treated'])} of {number(row['persons'])} people were treated"
+    people = f"{number(row['treated'])} of the {number(row['persons'])} people present before it began were treated"
     return f"{name} (assigned with probability {percent(share)}): {people}. " + (
         f"Significant at the 5% level after Holm's correction: {'; '.join(clear_effects)}."
         if clear_effects
