@@ -40,7 +40,7 @@ def from_survey(
     answers
         CSV, TSV, JSONL or Parquet with one row per respondent.
     mapping
-        YAML that maps the columns; see docs/populations.md.
+        YAML that maps the columns; see docs/survey-mapping.md.
     out
         Output file of personas (JSON lines).
     """

@@ -42,7 +42,7 @@ MOST_SOURCES = 200
 _TEXTS = ("tweet", "post", "message", "body", "statement", "news", "full_text", "claim_text")
 _OTHERS = {"source": ("outlet", "publisher", "domain", "site", "newspaper"), "topic": ("category", "theme", "subject")}
 _HEAD = """# What the columns of {names} mean. Edit this file where a guess is wrong: every later run reads it.
-# docs/populations.md (From a survey) lists the keys. A column that is not named here is not used.
+# docs/survey-mapping.md lists the keys. A column that is not named here is not used.
 """
 
 
