@@ -105,7 +105,7 @@ def _show(report: PolicyReport) -> None:
     listed("Mean distance from a random half of the people", names, lambda compared: compared.half, three)
     rivals = [name for name in names if not math.isnan(report.compared[name]["mix"].closer) and name != AGENTS]
     if rivals:
-        title = "Share of resamples in which a set is closer to people than gpt-4o's agents"
+        title = "Share of resamples in which a set is closer to people than language-model agents"
         listed(title, rivals, lambda compared: compared.closer, digits(2))
     for sentence in report.notices:
         print(f"- {sentence}")

@@ -1,4 +1,4 @@
-"""``check policy``: compare the statistical policy with a study's people, gpt-4o agents of them, and other people."""
+"""``check policy``: compare the statistical policy with a study's people, language-model agents of them, and other people."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from townsquare.simulation.policies.statistical_params import Params
 
 SHIPPED, GIVEN, EVEN = "as shipped", "as given", "truth unseen"
 PEOPLE_OUT, BOTH_OUT = "people held out", "posts too"
-AGENTS, OTHERS = "gpt-4o's agents", "other people"
+AGENTS, OTHERS = "language-model agents", "other people"
 PENALTY = 10.0
 """What ``fit-policy`` chose on the data that the shipped numbers come from; held-out fits use it too."""
 _INTERVAL = (0.025, 0.975)
@@ -45,7 +45,7 @@ class Compared(NamedTuple):
     half : float
         Mean of ``apart`` against random halves of the people, which is what other people can be compared on.
     closer : float
-        Share of draws in which it is nearer to people than gpt-4o's agents are; NaN without them.
+        Share of draws in which it is nearer to people than language-model agents are; NaN without them.
     """
 
     value: float
@@ -172,7 +172,7 @@ def _spread(
 ) -> dict[str, Compared]:
     """Summarize distances of several sets to some people each, by quantiles ``ends``, and the value of ``alone``.
 
-    ``closer`` is the share of pairs in which gpt-4o's agents of those people are further.
+    ``closer`` is the share of pairs in which language-model agents of those people are further.
     """
     made = panel.agents
     theirs = {} if made is None else _distances(panel, ((_values(panel, made[rows]), rows) for _, rows in pairs))
