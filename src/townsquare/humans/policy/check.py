@@ -1,4 +1,4 @@
-"""``check policy``: compare the statistical policy with a study's people, language-model agents of them, and other people."""
+"""``check policy``: the statistical policy beside a study's people, language-model agents of them, and other people."""
 
 from __future__ import annotations
 
