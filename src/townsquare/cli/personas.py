@@ -50,19 +50,26 @@ def from_survey(
 
     bank = options.bank_of(sets)
     made = personas_from_survey(answers, mapping, bank, skip_bad=skip_bad)
+    run_it = f"--set population.file={answers} --set population.mapping={mapping}"
     if made.bank is not bank:
-        do = f"run the survey itself: --set population.file={answers} --set population.mapping={mapping}"
+        do = f"run the survey itself: {run_it}"
         raise SettingError("--mapping", got="traits of your own", allowed="traits of the question bank", do=do)
     people = made.personas
     with options.writing(out, replace=replace):
         write_personas(out, people.traits, bank, ids=people.ids, texts=people.texts, stance=people.stance)
+    weighted = people.weight is not None and len(set(people.weight.tolist())) > 1
+    lost = [name for name, has in (("survey weights", weighted), ("later waves", bool(made.waves))) if has]
     if as_json:
-        facts = {"left_out": made.left_out, "columns_not_used": made.unused}
+        facts = {"left_out": made.left_out, "columns_not_used": made.unused, "not_in_personas": lost}
         return show_json({"personas": str(out), "n": len(people), **facts})
     print(f"{len(people):,} personas  {out}")
     list_some(made.left_out, "left out", MOST_SHOWN, "more rows; --json lists them all")
     if made.unused:
         complain(f"columns not in the mapping: {', '.join(made.unused)}", kind="note")
+    if lost:
+        complain(
+            f"personas have no {' and no '.join(lost)}: runs of the survey itself ({run_it}) use them", kind="note"
+        )
     return 0
 
 

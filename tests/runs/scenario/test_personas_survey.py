@@ -122,12 +122,13 @@ def test_end_to_end_into_a_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
     assert ages == [int(cells[1]) for cells in ROWS]
 
 
-def test_a_survey_is_read_by_the_bank_that_is_set(tmp_path: Path) -> None:
+def test_a_survey_is_read_by_the_bank_that_is_set(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     answers, mapping, out = tmp_path / "answers.csv", tmp_path / "mapping.yaml", tmp_path / "people.jsonl"
-    answers.write_text("home\nVillage\ncity\n", encoding="utf-8")
-    mapping.write_text("columns: {home: {trait: settlement}}", encoding="utf-8")
+    answers.write_text("home,w\nVillage,1\ncity,2\n", encoding="utf-8")
+    mapping.write_text("{weight: w, columns: {home: {trait: settlement}}}", encoding="utf-8")
     words = ["personas", "from-survey", str(answers), "--mapping", str(mapping), "--out", str(out)]
     assert main([*words, "--set", "population.bank=parliamentary"]) == 0
+    assert "personas have no survey weights" in capsys.readouterr().err
     lines = [json.loads(line) for line in out.read_text(encoding="utf-8").splitlines()]
     assert [line["labels"] for line in lines] == [{"settlement": "village"}, {"settlement": "city"}]
     posts, bank = tmp_path / "posts.csv", ["--set", "population.bank=parliamentary"]
