@@ -131,6 +131,8 @@ def test_numbers_are_those_of_the_record(folder: Path, documents: Mapping[str, D
     done = {row["action"].strip("`"): row["accepted"] for row in named(document, "Recorded actions")}
     likes = run.sql("SELECT COUNT(*) FROM actions WHERE kind = 1 AND status = 0").item()
     assert int(done["like"].replace(",", "")) == likes
+    turns = run.table("trail").filter(pl.col("step") > 0).select("step", "agent").unique().height
+    assert f"causes of belief change in {turns:,} person-steps" in document.markdown()
     hashes = named(document, "Hashes (SHA-256)")[0]
     assert hashes["content"] == f"`{run.content_hash}`"
     assert hashes["settings"] == f"`{run.header.settings_hash}`"

@@ -122,7 +122,7 @@ class RunFacts(StudyFacts):
         config, counts, policy = self.config, self.run.counts, self.settings.members["policy"]
         persons = self.n(f"SELECT COUNT(*) AS n FROM agents WHERE kind = {int(AgentKind.PERSON)} AND born = 0")
         sources = self.n(f"SELECT COUNT(*) AS n FROM agents WHERE kind = {int(AgentKind.SOURCE)}")
-        changes = "(SELECT DISTINCT step, agent, proposition FROM trail WHERE step > 0) AS c"
+        changes = "(SELECT DISTINCT step, agent FROM trail WHERE step > 0) AS c"
         shown = self.n("SELECT COUNT(*) AS n FROM exposures")
         others = self.n("SELECT COUNT(*) AS n FROM exposures WHERE slot = 1")
         asked = asks(self.settings)
