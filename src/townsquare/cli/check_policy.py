@@ -105,8 +105,9 @@ def _show(report: PolicyReport) -> None:
     listed("Mean distance from a random half of the people", names, lambda compared: compared.half, three)
     rivals = [name for name in names if not math.isnan(report.compared[name]["mix"].closer) and name != AGENTS]
     if rivals:
-        title = "Share of resamples in which a set is closer to people than language-model agents"
+        title = "Share of draws in which a set is closer to people than language-model agents"
         listed(title, rivals, lambda compared: compared.closer, digits(2))
+        print(f"Draws: people drawn again with replacement; for {', '.join(parts)}: random halves of the people.\n")
     for sentence in report.notices:
         print(f"- {sentence}")
     print("- Distances: Jensen-Shannon bits (mix), difference (people without actions, Gini), log difference (actions,")
