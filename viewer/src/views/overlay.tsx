@@ -111,15 +111,16 @@ function since(course: OneCourse, data: Courses): string {
     const clear = (row: number): boolean => (arm.low[row] ?? 0) > 0 || (arm.high[row] ?? 0) < 0;
     let first = arm.at.length;
     while (first > 0 && clear(first - 1)) first -= 1;
-    if (first === arm.at.length) return `${label}: at the end not distinguishable from ${baseline}.`;
-    return `${label}: different from ${baseline} from ${course.over.startsWith("age") ? "an age of " : ""}${length(arm.at[first]!, unit)} on.`;
+    const said = `${label}: the 95% CI of the difference from ${baseline}`;
+    if (first === arm.at.length) return `${said} includes zero at the end.`;
+    return `${said} excludes zero from ${course.over.startsWith("age") ? "an age of " : ""}${length(arm.at[first]!, unit, course.over)} to the end.`;
   });
-  return sentences.some((sentence) => sentence.includes(": different from")) ? sentences.join(" ") : "";
+  return sentences.some((sentence) => sentence.includes(" excludes zero")) ? `${sentences.join(" ")} CIs are not corrected for looking at many times.` : "";
 }
 
-function length(at: number, unit: "days" | "hours" | null): string {
+function length(at: number, unit: "days" | "hours" | null, over: string): string {
   if (unit === "days" && at < 2) return `${plain(at * 24, 0)} hours`;
-  return unit ? `${plain(at, 1)} ${unit}` : `step ${at}`;
+  return unit ? `${plain(at, 1)} ${unit}` : over.startsWith("age") ? `${at} steps` : `step ${at}`;
 }
 
 function capital(text: string): string {

@@ -111,7 +111,7 @@ function ActivityCards({ run, activity, time }: ActivityProperties): JSX.Element
   const reasons = activity.refusals.map((entry) => `${count(entry.actions)} ${words(entry.reason)}`).join(", ");
   return (
     <div className="cards three">
-      <Section title="Engagement per post: true vs. false posts" csv={csv("engagement")} note="Cumulative likes, dislikes, shares and comments, divided by the number of injected posts in each group.">
+      <Section title="Engagement per post: true vs. false posts" csv={csv("engagement")} note="Cumulative likes, dislikes, shares and comments on injected posts (after the warm-up, if there is one), divided by their number in each group.">
         <Chart name="engagement" label="Engagement per true and per false post over time" option={engaged} onPlace={(x) => change({ step: within(x, last) })} />
       </Section>
       <Section title="Moderation" csv={csv("moderation")} note="Circles: true posts; triangles: false; squares: unknown veracity. Area grows with the number of posts.">

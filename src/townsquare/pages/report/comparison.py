@@ -116,7 +116,7 @@ class Comparison:
         main = {name: path for path, name in _MAIN.items() if path not in experiment.vary}
         shared = {name: _in_words(setting(run, *path.split("."))) for name, path in main.items()}
         if "people" in shared and (people := persons(run).height) != setting(run, "agents"):
-            shared["people"] += f" ({number(people)} with those who joined)"
+            shared["people"] += f" at the start ({number(people)} at the end of the first run)"
         if (hours := clock_of(run).hours) and "steps" in shared:
             shared["steps"] += f" ({in_words(hours * setting(run, 'steps'))})"
         if hours and (steps := clock_of(run).warm_up):
