@@ -32,12 +32,17 @@ def expression(
         Bundled topics or files of arguments; default: all ten.
     """
     from townsquare.beliefs.evidence.bank_files import bundled_topics
+    from townsquare.cli.calls import show_servers
     from townsquare.core.words import with_interval
     from townsquare.debate import expression as check
+    from townsquare.debate.resolve import resolve_debates
+    from townsquare.debate.start import asks
     from townsquare.settings.layers import parse_set
 
     listed = list(topics) or [topic.slug for topic in bundled_topics()]
     layers = [parse_set(text) for text in sets or ()]
+    resolved = resolve_debates(*layers, {"topic": listed[0]})
+    show_servers([resolved.settings] if asks(resolved) else [])
     with shown.progress(len(listed), "judging texts, topic by topic") as progress:
         result = check.expression(layers, listed, levels, trials, progress.at)
     line = result.line

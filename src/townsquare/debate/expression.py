@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass
 
 import numpy as np
@@ -18,8 +19,9 @@ from townsquare.analysis.statistics import student
 from townsquare.core.array_types import Float
 from townsquare.core.errors import SettingError
 from townsquare.debate.resolve import resolve_debates
+from townsquare.debate.start import asks
 from townsquare.debate.trial import opening, readings, with_model
-from townsquare.models.contract import Asker
+from townsquare.models.open import model_client
 from townsquare.settings.layers import Layer
 
 PAPER_R, PAPER_SLOPE = 0.967, 0.86
@@ -85,9 +87,8 @@ def expression(
     levels: int = 21,
     trials: int = 3,
     on_topic: Callable[[int], None] | None = None,
-    asker: Asker | None = None,
 ) -> Expression:
-    """Sweep S evenly over [-1, 1], on every topic.
+    """Sweep S evenly over [-1, 1], on every topic. A speaker or judge that is a language model is asked.
 
     Parameters
     ----------
@@ -101,8 +102,6 @@ def expression(
         Texts for each stance and topic, with draws of their own; at least 1.
     on_topic : callable, optional
         Told how many topics are done.
-    asker : Asker, optional
-        A language model, for a speaker or judge that is one.
 
     Raises
     ------
@@ -113,15 +112,17 @@ def expression(
         got = f"{levels} levels, {trials} texts, {len(topics)} topics"
         raise SettingError("expression", got=got, allowed="at least 2 levels, 1 text, 1 topic")
     assigned, judged = [], []
-    for number, topic in enumerate(topics, 1):
-        texts = []
-        for stance in np.linspace(-1.0, 1.0, levels):
-            resolved = with_model(resolve_debates(*layers, {"topic": topic, "pro": {"stance": float(stance)}}), asker)
-            texts += [opening(resolved, trial, float(stance)) for trial in range(1, trials + 1)]
-            assigned += [float(stance)] * trials
-        judged.append(readings(resolved, texts))
-        if on_topic is not None:
-            on_topic(number)
+    first = resolve_debates(*layers, {"topic": topics[0]})
+    with model_client(first.settings, first.settings.seed) if asks(first) else nullcontext() as asker:
+        for number, topic in enumerate(topics, 1):
+            texts = []
+            for stance in np.linspace(-1.0, 1.0, levels).tolist():
+                resolved = with_model(resolve_debates(*layers, {"topic": topic, "pro": {"stance": stance}}), asker)
+                texts += [opening(resolved, trial, stance) for trial in range(1, trials + 1)]
+                assigned += [stance] * trials
+            judged.append(readings(resolved, texts))
+            if on_topic is not None:
+                on_topic(number)
     x, y = np.array(assigned), np.concatenate(judged)
     read = np.isfinite(y)
     return Expression(x, y, int((~read).sum()), fit(x[read], y[read]))

@@ -104,3 +104,12 @@ def test_expression_stands_beside_the_papers_numbers(here, capsys):
     found = json.loads(capsys.readouterr().out.splitlines()[-1])
     assert found["paper"] == {"r": 0.967, "slope": 0.86}
     assert 0.5 < found["r"] <= 1
+
+
+@pytest.mark.parametrize(("member", "unread"), [("speaker=llm", 1), ("judge=model", 0)])
+def test_expression_asks_a_language_model_for_a_speaker_or_judge_that_is_one(here, capsys, member, unread):
+    given = ["--levels", "3", "--trials", "1", "--set", member, "--set", "model=fake", "--json"]
+    assert main(["check", "expression", "austerity", *given]) == 0
+    found = json.loads(capsys.readouterr().out.splitlines()[-1])
+    assert found["texts"] == 3
+    assert found["unread"] >= unread  # the judge `bank` knows no words of the fake
