@@ -120,11 +120,8 @@ def _unexpected(error: Exception) -> int:
     if os.environ.get(DEBUG):
         traceback.print_exception(error)
     else:
-        complain(
-            f"{type(error).__name__}: {error}\nThis is probably a bug in Townsquare, not in your input."
-            f"\nSet {DEBUG}=1 to see the traceback.",
-            kind="unexpected error",
-        )
+        text = f"This is probably a bug in Townsquare, not in your input.\nSet {DEBUG}=1 to see the traceback."
+        complain(f"{type(error).__name__}: {error}\n{text}", kind="unexpected error")
     return UNEXPECTED
 
 

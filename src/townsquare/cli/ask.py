@@ -5,9 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
-
-from cyclopts import Parameter
+from typing import TYPE_CHECKING
 
 from townsquare.cli import options
 from townsquare.cli.calls import Calls
@@ -99,9 +97,7 @@ def panel(
     personas: Path | None = None,
     /,
     *,
-    agents: Annotated[
-        options.Whole | None, Parameter(help="Number of people; default: one per persona, else 100.")
-    ] = None,
+    agents: options.Whole | None = None,
     policy: str = "statistical",
     seed: options.Seed = None,
     out: options.Out = None,
@@ -117,6 +113,8 @@ def panel(
         File of posts. In a CSV file, a column `feed` defines several feeds; each person sees all of them.
     personas
         Personas as JSON lines.
+    agents
+        Number of people; default: one per persona, else 100.
     policy
         The policy of the people.
     """

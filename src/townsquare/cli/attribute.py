@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 from cyclopts import Parameter
 
 from townsquare.cli import options
-from townsquare.cli.console import exact, known, number, safe, show, show_json
+from townsquare.cli.console import exact, known, number, picked, safe, show, show_json
 
 if TYPE_CHECKING:
     import polars as pl
@@ -80,17 +80,12 @@ def _show_claim(run: Run, claim: int, folder: str, *, as_json: bool) -> int:
 
     summed = claim_attribution(run, claim)
     if as_json:
-        return show_json({name: getattr(summed, name) for name in summed.__dataclass_fields__})
+        return show_json(picked(summed, *summed.__dataclass_fields__))
     print(f"“{safe(summed.text)}” ({summed.truth}): {count(summed.people, 'person', 'people')} saw this claim.")
-    print(
-        f"Mean probability of being true that people give it: {percent(summed.believe_before)} before they saw it, "
-        f"{percent(summed.believe_last)} at their last exposure."
-    )
-    rows = [
-        *summed.parts.select("meaning", "mean", "gross").iter_rows(),
-        ("sum", summed.parts["mean"].sum(), None),
-        ("recorded", summed.judged, None),
-    ]
+    ends = f"{percent(summed.believe_before)} before they saw it, {percent(summed.believe_last)} at their last exposure"
+    print(f"Mean probability of being true that people give it: {ends}.")
+    sums = ("sum", summed.parts["mean"].sum(), None), ("recorded", summed.judged, None)
+    rows = [*summed.parts.select("meaning", "mean", "gross").iter_rows(), *sums]
     show(
         "Parts of the belief at the last exposure, mean log odds per person", rows, (str, "part"),
         (exact, "mean"), (known(number), "mean absolute"),

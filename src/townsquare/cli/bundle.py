@@ -53,12 +53,8 @@ def bundle(
         made.save(out)
     kind = "preregistration: nothing has been run yet" if made.preregistration else "record of runs"
     facts = {"bundle": str(out), "digest": made.digest, "runs": len(entries), "made": made.made}
-    return answer(
-        facts,
-        f"bundle   {out}\nkind     {kind}\nruns     {len(entries)}\nmade     {made.made}\ndigest   {made.digest}",
-        "Publish the digest so others can verify the file is unchanged.",
-        as_json=as_json,
-    )
+    text = f"bundle   {out}\nkind     {kind}\nruns     {len(entries)}\nmade     {made.made}\ndigest   {made.digest}"
+    return answer(facts, text, "Publish the digest so others can verify the file is unchanged.", as_json=as_json)
 
 
 def _is_recorded(folder: Path) -> bool:

@@ -82,10 +82,8 @@ def _show(report: FactReport) -> None:
 
     def row(check: FactCheck) -> tuple[str, ...]:
         fact, left = check.fact, "yes" if check.fact.left_out else ""
-        scope, value = (
-            CLASSES.get(fact.scope, fact.scope),
-            with_interval(check.value, check.low, check.high, short_number),
-        )
+        scope = CLASSES.get(fact.scope, fact.scope)
+        value = with_interval(check.value, check.low, check.high, short_number)
         return fact.id, scope, value, fact.target, check.verdict, fact.unit, fact.certainty, left
 
     measured = [check for check in report.checks if check.measured]

@@ -8,7 +8,7 @@ from typing import Annotated
 from cyclopts import Parameter
 
 from townsquare.cli import options
-from townsquare.cli.console import safe, show_json, show_table
+from townsquare.cli.console import show_json, show_lines, show_table
 
 
 def people(
@@ -42,11 +42,8 @@ def people(
     if markdown:
         print(arms.as_page(checked))
         return 0
-    for line in arms.answer(checked):
-        print(("  " if line.startswith("  ") else "") + safe(line))
+    show_lines(arms.answer(checked))
     print()
     for shown in arms.tables(checked):
-        show_table(shown)
-        if shown.note:
-            print(f"{shown.note}\n")
+        show_table(shown, with_note=True)
     return 0

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
-
-from cyclopts import Parameter
+from typing import TYPE_CHECKING
 
 from townsquare.cli import options
 from townsquare.cli.console import digits, number, picked, show, show_json
@@ -14,13 +12,7 @@ if TYPE_CHECKING:
     from townsquare.humans.judges.paraphrases import Calibration
 
 
-Sets = Annotated[
-    list[str] | None,
-    Parameter(name="--set", help="A setting of the embedder, such as embedder.dimensions=2048; repeatable."),
-]
-
-
-def theta(file: Path | None = None, /, *, sets: Sets = None, as_json: options.AsJson = False) -> int:
+def theta(file: Path | None = None, /, *, sets: options.EmbedderSets = None, as_json: options.AsJson = False) -> int:
     """Measure precision and recall of near-duplicates by threshold, and choose theta and theta_self.
 
     Choose the embedder as in a run, such as --set embedder=given --set embedder.file=vectors.jsonl.

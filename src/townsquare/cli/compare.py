@@ -11,16 +11,15 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple
 from cyclopts import Parameter
 
 from townsquare.cli import options, places
-from townsquare.cli.console import complain, number, picked, show, show_answer, signed
+from townsquare.cli.console import complain, number, picked, show, show_lines, signed
 from townsquare.cli.multiverse import show_multiverse
-from townsquare.cli.places import OutputLocation
+from townsquare.cli.places import OutputLocation, Placed
 from townsquare.cli.progress import show_study
 from townsquare.cli.signals import OrderToEnd
 
 if TYPE_CHECKING:
     from townsquare.experiments.answer import Answer
     from townsquare.experiments.comparison import Experiment
-    from townsquare.experiments.execution import ExecutionTargets
     from townsquare.settings.layers import Layer
     from townsquare.settings.resolve import Settings
 
@@ -96,12 +95,7 @@ class Study(NamedTuple):
     one_at_a_time: bool = False
 
     def carry_out(
-        self,
-        placed: places.Placed,
-        shown: options.Shown,
-        show_it: Callable[[Experiment, OutputLocation], None],
-        *,
-        no_copy: bool,
+        self, placed: Placed, shown: options.Shown, show_it: Callable[[Experiment, OutputLocation], None], no_copy: bool
     ) -> int:
         """Execute all runs, show the result, and return the exit code."""
         from townsquare.cli.calls import show_servers_of
@@ -132,8 +126,9 @@ class Study(NamedTuple):
             unused = unused_settings(of_arms(), self.given)
             for notice in () if shown.quiet else filter(None, (too_large, *unused)):
                 complain(notice, kind="note")
-            how = {"outcome": self.outcome, "one_at_a_time": self.one_at_a_time}
-            experiment = _compared(self.layers, self.vary, self.seeds, location, shown, placed.workers, targets, **how)
+            what = {"base_layers": self.layers, "vary": self.vary, "seeds": self.seeds, "outcome": self.outcome}
+            how = {"workers": placed.workers, "targets": targets, "one_at_a_time": self.one_at_a_time}
+            experiment = _compared(location, shown, **what, **how)
             if experiment is None:
                 return _stopped(location, order.code)
             location.bring_settings(experiment.finished)
@@ -161,37 +156,27 @@ def _choices(
     return choices
 
 
-def compared_pair(
-    base: dict[str, Any],
-    vary: dict[str, list[Any]],
-    seeds: list[int],
-    out: Path | None,
-    shown: options.Shown,
-    outcome: str | None,
-) -> int:
-    """Run the arms that a recorded run and a change of its settings make, and show what differs; the exit code."""
+def compared_pair(out: Path | None, shown: options.Shown, **what: Any) -> int:
+    """Run a recorded run and a change of its settings as arms, and show what differs; the exit code.
+
+    ``what`` is as of :func:`_compared`.
+    """
     from townsquare.experiments.run_folders import folder_for
 
     with folder_for(out, "counterfactual") as folder, OrderToEnd() as order:
         location = OutputLocation(folder)
-        experiment = _compared([base], vary, seeds, location, shown, outcome=outcome)
+        experiment = _compared(location, shown, **what)
         if experiment is None:
             return _stopped(location, order.code)
-    _show(experiment, location, shown, every=False)
+    _show(experiment, location, shown, every=False, brief=False, rules=2)
     return 1 if experiment.failed else 0
 
 
-def _compared(
-    layers: list[Layer],
-    vary: dict[str, list[Any]],
-    seeds: str | list[int],
-    location: OutputLocation,
-    shown: options.Shown,
-    workers: int | None = None,
-    targets: ExecutionTargets | None = None,
-    **how: Any,
-) -> Experiment | None:
-    """Execute the runs of a comparison, with progress; None if it was interrupted."""
+def _compared(location: OutputLocation, shown: options.Shown, **what: Any) -> Experiment | None:
+    """Execute the runs of a comparison and show progress and failures; None if it was interrupted.
+
+    ``what`` are arguments of :func:`townsquare.experiments.comparison.compare`.
+    """
     from townsquare.core.errors import RunsFailed
     from townsquare.experiments import comparison
     from townsquare.experiments.answer import first_look
@@ -206,11 +191,14 @@ def _compared(
     try:
         with shown.progress(0, f"comparing in {location.shown()}") as progress:
             at = partial(show_study, progress, runs="runs")
-            return comparison.compare(layers, vary, seeds, location.folder, workers, at, targets, on_result=look, **how)
+            made = comparison.compare(**what, out=location.folder, on_progress=at, on_result=look)
     except KeyboardInterrupt:
         return None
     except RunsFailed:
-        return comparison.Experiment.load(location.folder)
+        made = comparison.Experiment.load(location.folder)
+    for error in made.errors:
+        complain(error, kind="failed")
+    return made
 
 
 def _stopped(location: OutputLocation, code: int) -> int:
@@ -226,19 +214,11 @@ def _stopped(location: OutputLocation, code: int) -> int:
 
 
 def _show(
-    experiment: Experiment,
-    location: OutputLocation,
-    shown: options.Shown,
-    *,
-    every: bool,
-    brief: bool = False,
-    rules: int = 2,
+    experiment: Experiment, location: OutputLocation, shown: options.Shown, *, every: bool, brief: bool, rules: int
 ) -> None:
     from townsquare.experiments.answer import answer
     from townsquare.pages.report import Comparison, write_comparison
 
-    for error in experiment.errors:
-        complain(error, kind="failed")
     is_compared = any(run.arm == experiment.baseline for run in experiment.finished)
     made = answer(experiment, rules=rules) if is_compared else None
     compared = Comparison.of(experiment, made) if experiment.finished else None
@@ -263,7 +243,7 @@ def _show(
     if made is None:
         complain(f"no run of the baseline {experiment.baseline} is finished, so nothing can be compared", kind="note")
     else:
-        show_answer(made)
+        show_lines(made.lines)
         if not brief:
             _show_effects(experiment, made, every=every)
     print(f"Report: {page}" if page else f"Comparison: {location.shown()}")

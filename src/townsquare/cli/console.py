@@ -16,8 +16,6 @@ from townsquare.core.text_table import Columns, Format, Table, table
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from townsquare.experiments.answer import Answer
-
 MOST_SHOWN = 5
 """Maximum number of skipped rows that a command lists."""
 PIPE_WIDTH = 160  # characters: a table that goes into a file is not cut to a terminal that is not there
@@ -42,11 +40,8 @@ def complain(text: str, kind: str = "error") -> None:
 
 def explain(error: TownsquareError) -> None:
     """Print an error: where, what came, what is allowed and what to do, one per line."""
-    lines = [error.where]
-    lines += [f"  got: {error.got}"] if error.got else []
-    lines += [f"  allowed: {error.allowed}"] if error.allowed else []
-    lines += [f"  {error.do}"] if error.do else []
-    complain("\n".join(lines))
+    parts = (("got: ", error.got), ("allowed: ", error.allowed), ("", error.do))
+    complain("\n".join([error.where, *(f"  {name}{text}" for name, text in parts if text)]))
 
 
 def show_json(value: object) -> int:
@@ -86,9 +81,9 @@ def asked(question: str) -> str:
     return sys.stdin.readline().strip()
 
 
-def show_answer(answer: Answer) -> None:
-    """Print the answer of a comparison or a run, a sentence a line."""
-    for line in answer.lines:
+def show_lines(lines: Sequence[str]) -> None:
+    """Print the sentences of an answer, one a line; those that follow from another are indented."""
+    for line in lines:
         print(("  " if line.startswith("  ") else "") + safe(line))
 
 
@@ -97,7 +92,7 @@ def show(caption: str, rows: Any, *columns: Columns, words: Collection[str] | No
     show_table(table(caption, rows, *columns, words=words))
 
 
-def show_table(shown: Table) -> None:
+def show_table(shown: Table, *, with_note: bool = False) -> None:
     """Print a table of escaped cells, words left and numbers right; narrow terminals cut no word."""
     from rich import box, table
     from rich.text import Text
@@ -111,6 +106,8 @@ def show_table(shown: Table) -> None:
     for row in shown.rows:
         made.add_row(*(Text(safe(cell)) for cell in row))
     console().print(made)
+    if with_note and shown.note:
+        print(f"{shown.note}\n")
 
 
 def list_some(lines: Sequence[str], kind: str, most: int, more: str) -> None:

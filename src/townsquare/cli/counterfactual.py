@@ -163,7 +163,8 @@ def _other_run(
     listed = parse_seeds(seeds, first) if seeds else [first]
     # Defined with and without the removed posts, which the scenario's own outcome (reach of false posts) may not be.
     outcome = f"shift.{scenario.proposition_names[0]}" if scenario.propositions else "actions_per_agent_step"
-    code = compared_pair(base, {"leave_out": [gone, before]}, listed, out, shown, outcome)
+    vary = {"leave_out": [gone, before]}
+    code = compared_pair(out, shown, base_layers=[base], vary=vary, seeds=listed, outcome=outcome)
     if not shown.quiet and not shown.as_json:
         print(FREE_TO_CHANGE)
     return code

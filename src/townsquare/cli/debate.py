@@ -11,7 +11,7 @@ from cyclopts import App, Parameter
 
 from townsquare.cli import options, places
 from townsquare.cli.console import complain, show_table
-from townsquare.cli.places import OutputLocation
+from townsquare.cli.places import OutputLocation, Placed
 from townsquare.cli.progress import show_study
 from townsquare.cli.signals import OrderToEnd
 from townsquare.core.text_table import Table
@@ -102,12 +102,7 @@ def sweep(
 
 
 def hold(
-    layers: Sequence[Layer],
-    arms: Sequence[Arm],
-    stem: str,
-    placed: places.Placed,
-    processes: int | None,
-    shown: options.Shown,
+    layers: Sequence[Layer], arms: Sequence[Arm], stem: str, placed: Placed, processes: int | None, shown: options.Shown
 ) -> int:
     """Run the debates of some arms, write the pages, and print the results.
 

@@ -9,12 +9,11 @@ import re
 import shutil
 import sys
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
-
-from cyclopts import Parameter
+from typing import TYPE_CHECKING
 
 from townsquare.cli import options
 from townsquare.cli.console import picked, show, show_json
@@ -24,18 +23,23 @@ if TYPE_CHECKING:
 
 
 def doctor(
-    target: Annotated[
-        str | None, Parameter(help="As for `townsquare run`; default: check only the installation.")
-    ] = None,
+    target: str | None = None,
     /,
     *,
     sized: options.Sized = options.SIZED,
-    out: Annotated[Path | None, Parameter(help="Folder whose disk is checked; default: runs/.")] = None,
+    out: Path | None = None,
     as_json: options.AsJson = False,
 ) -> int:
     """Check the installation; with a scenario or configuration, also what its run would need.
 
     Exit code 1 if a run needs something that is missing.
+
+    Parameters
+    ----------
+    target
+        As for `townsquare run`; default: check only the installation.
+    out
+        Folder whose disk is checked; default: runs/.
     """
     from townsquare.experiments.size import planned_size
     from townsquare.scenario.load import load_scenario
@@ -114,10 +118,8 @@ def fits(size: PlannedSize, folder: Path) -> list[Finding]:
     store = "fewer agents or steps, record.trail=false, or another disk"
     text = f"up to {in_units(size.memory)} (estimate) of {in_units(memory)} free" if memory else "unknown"
     less = "fewer agents, feed.comments=0, or a smaller feed"
-    return [
-        _finding("disk for the run", disk, store, right=size.disk <= room),
-        _finding("memory for the run", text, less, right=not memory or size.memory <= memory),
-    ]
+    on_disk = _finding("disk for the run", disk, store, right=size.disk <= room)
+    return [on_disk, _finding("memory for the run", text, less, right=not memory or size.memory <= memory)]
 
 
 def _python() -> Finding:
@@ -209,11 +211,9 @@ def free_memory() -> int:
 
 def _whole_number(path: Path) -> int | None:
     """Return what a file of one number holds; nothing if none exists."""
-    try:
-        text = path.read_text(encoding="ascii").strip()
-    except (OSError, UnicodeDecodeError):
-        return None
-    return int(text) if text.isdecimal() else None
+    with suppress(OSError, ValueError):
+        return int(path.read_text(encoding="ascii"))
+    return None
 
 
 def _nearest(folder: Path) -> Path:

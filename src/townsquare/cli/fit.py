@@ -16,7 +16,6 @@ from townsquare.humans.fit.options import FitOptions
 from townsquare.settings.config import setting
 
 if TYPE_CHECKING:
-    from townsquare.core.text_table import Table
     from townsquare.humans.fit.study import Study
     from townsquare.humans.trajectories import Trajectories
 
@@ -143,7 +142,8 @@ def _apply(fit_file: Path, people: Trajectories, *, as_json: bool) -> int:
     x, y = fit.names
     point = f"{x} {fit.point.x:.4g}, {y} {fit.point.y:.4g}"
     print(f"{fit.options.rule} with {point}, fitted to {fit.rows:,} rows of {fit.data}")
-    _show_table(scores_table(scored, fit.options.rule, "A saved fit evaluated on other people, without fitting"))
+    shown = scores_table(scored, fit.options.rule, "A saved fit evaluated on other people, without fitting")
+    show_table(shown, with_note=True)
     return 0
 
 
@@ -155,10 +155,4 @@ def _show(study: Study) -> None:
         print(f"- {sentence}")
     print()
     for shown in tables_of(study).values():
-        _show_table(shown)
-
-
-def _show_table(shown: Table) -> None:
-    show_table(shown)
-    if shown.note:
-        print(f"{shown.note}\n")
+        show_table(shown, with_note=True)

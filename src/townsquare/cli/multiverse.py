@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from townsquare.cli.console import complain, digits, picked, show
+from townsquare.cli.console import digits, picked, show
 
 if TYPE_CHECKING:
     import polars as pl
@@ -28,8 +28,6 @@ def show_multiverse(
     made.save()
     write_multiverse(made, location.folder / "report.html")
     page = location.shown("report.html")
-    for error in experiment.errors:
-        complain(error, kind="failed")
     frames = frames_of(made)
     curves, shares = frames["specifications"], frames["variance_shares"]
     runs = [picked(run, "arm", "seed", "state", "folder") for run in experiment.runs]

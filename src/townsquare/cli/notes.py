@@ -55,10 +55,8 @@ def score(
             scored.notes.write_csv(out / "notes.csv")
             scored.raters.write_csv(out / "raters.csv")
     if as_json:
-        results = scored.results
-        return show_json(
-            {"notes": scored.notes, "smaller_side": results.smaller_side, "loss": results.people.first.loss}
-        )
+        loss = scored.results.people.first.loss
+        return show_json({"notes": scored.notes, "smaller_side": scored.results.smaller_side, "loss": loss})
     _show_scores(scored)
     if out is not None:
         print(f"tables  {out}")
@@ -90,10 +88,8 @@ def attack(*runs: Path, out: Path | None = None, figure: Path | None = None, as_
         table.write_csv(out)
     if figure is not None:
         figure.write_text(attack_figure(table).svg, encoding="utf-8")
-    by_share = table.group_by("scorer", "share", maintain_order=True)
-    rows = by_share.agg(
-        pl.col("ring").mean().round().cast(pl.Int32), pl.col("flipped").mean(), pl.len().alias("notes")
-    ).to_dicts()
+    means = pl.col("ring").mean().round().cast(pl.Int32), pl.col("flipped").mean(), pl.len().alias("notes")
+    rows = table.group_by("scorer", "share", maintain_order=True).agg(*means).to_dicts()
     if as_json:
         return show_json(rows)
     columns = ((str, "scorer", "notes"), (digits(3), "ratio to other raters=share"), (str, "coordinated raters=ring"))

@@ -49,22 +49,18 @@ AGENT = "A person: number, name (R_038/17), or id of a respondent (R_038: the fi
 Agent = Annotated[str | None, Parameter(help=f"{AGENT[:-1]}; default: all people.")]
 Seed = Annotated[Whole | None, Parameter(help="Random seed.")]
 Out = Annotated[Path | None, Parameter(help="Output folder; default: a new folder under runs/.")]
-Sets = Annotated[
-    list[str] | None,
-    Parameter(name="--set", help="A setting, such as feed.followed=10; repeatable. See `townsquare schema`."),
-]
-DebateSets = Annotated[
-    list[str] | None,
-    Parameter(name="--set", help="A setting of debates, such as uptake=0.2; repeatable. See docs/debates.md."),
-]
-ModelSets = Annotated[
-    list[str] | None,
-    Parameter(name="--set", help="A setting of `model` or `serving`, such as model.temperature=0; repeatable."),
-]
-ResumeSets = Annotated[
-    list[str] | None,
-    Parameter(name="--set", help="A setting of `budget` or `serving`, such as budget.calls=5000; repeatable."),
-]
+
+
+def _set(example: str, more: str = "") -> Parameter:
+    """Return the option --set with its help."""
+    return Parameter(name="--set", help=f"{example}; repeatable.{more}")
+
+
+Sets = Annotated[list[str] | None, _set("A setting, such as feed.followed=10", " See `townsquare schema`.")]
+DebateSets = Annotated[list[str] | None, _set("A setting of debates, such as uptake=0.2", " See docs/debates.md.")]
+ModelSets = Annotated[list[str] | None, _set("A setting of `model` or `serving`, such as model.temperature=0")]
+ResumeSets = Annotated[list[str] | None, _set("A setting of `budget` or `serving`, such as budget.calls=5000")]
+EmbedderSets = Annotated[list[str] | None, _set("A setting of the embedder, such as embedder.dimensions=2048")]
 Once = Annotated[bool, Parameter(name="--one-at-a-time", help="Vary one setting at a time, not all combinations.")]
 Replace = Annotated[bool, Parameter(help="Overwrite an existing file.")]
 NoCopy = Annotated[bool, Parameter(help="Do not copy the scenario; the run then needs the original files.")]

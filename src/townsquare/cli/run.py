@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 from cyclopts import Parameter
 
 from townsquare.cli import options
-from townsquare.cli.console import complain, number, show, show_answer
+from townsquare.cli.console import complain, number, show, show_lines
 from townsquare.cli.signals import StopRequest
 
 UNHEALTHY = 3
@@ -93,20 +93,13 @@ def resume(folder: options.Folder, /, *, sets: options.ResumeSets = None, shown:
         _show_result(recorded, folder, shown)
         complain(f"{folder} is already finished", kind="note")
         return 0
-    settings = approved_settings(recorded, folder, sets)
-    return _execute(folder, settings, shown)
+    return _execute(folder, approved_settings(recorded, folder, sets), shown, None, with_copy=True)
 
 
 def _execute(
-    folder: Path,
-    settings: Settings,
-    shown: options.Shown,
-    address: Address | None = None,
-    *,
-    with_copy: bool = True,
-    every: bool = False,
-    with_page: bool = True,
+    folder: Path, settings: Settings, shown: options.Shown, address: Address | None, *, with_copy: bool, **asked: bool
 ) -> int:
+    """Execute a run with progress, and show its result as ``asked`` of :func:`_show_result`; the exit code."""
     from townsquare.cli.calls import Calls, show_servers_of
     from townsquare.core.errors import BudgetReached
     from townsquare.experiments.run_folders import go_on
@@ -140,7 +133,7 @@ def _execute(
         except KeyboardInterrupt:
             complain(_what_is_safe(folder, total), kind="stopped")
             return 128 + (request.signal or 2)
-        _show_result(recorded, folder, shown, every=every, with_page=with_page)
+        _show_result(recorded, folder, shown, **asked)
     if recorded.health:
         complain(f"{recorded.health}; see `townsquare inspect`", kind="unhealthy")
         return UNHEALTHY
@@ -193,7 +186,7 @@ def _show_result(
     if shown.is_told(folder, facts_shown):
         return
     if answer is not None:
-        show_answer(answer)
+        show_lines(answer.lines)
     if every:
         _show_outcomes(values)
     if calls:

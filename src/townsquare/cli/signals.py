@@ -45,8 +45,9 @@ def no_interrupt_lost() -> Iterator[None]:
 class _Handlers(ABC):
     """Sends signals to :meth:`_came` while the context lasts; works only in the main thread."""
 
-    def __init__(self, numbers: tuple[signal.Signals, ...]) -> None:
-        self._numbers = numbers
+    _numbers: tuple[signal.Signals, ...] = SIGNALS
+
+    def __init__(self) -> None:
         self._before: dict[signal.Signals, Any] = {}
         self._has_terminal = True
 
@@ -93,9 +94,8 @@ class OrderToEnd(_Handlers):
     ``code`` is the exit code of a command that was interrupted: 130, 143 after SIGTERM, 129 after SIGHUP.
     """
 
-    def __init__(self) -> None:
-        super().__init__((signal.SIGTERM, signal.SIGHUP))
-        self.code = 128 + signal.SIGINT
+    _numbers = SIGNALS[1:]
+    code = 128 + signal.SIGINT
 
     def _came(self, number: int) -> None:
         self.code = 128 + number
@@ -108,9 +108,7 @@ class StopRequest(_Handlers):
     ``signal`` is the number of the signal that came, or 0.
     """
 
-    def __init__(self) -> None:
-        super().__init__(SIGNALS)
-        self.signal = 0
+    signal = 0
 
     def check(self) -> None:
         """Raise ``KeyboardInterrupt`` if a signal came; call where it is safe to stop."""

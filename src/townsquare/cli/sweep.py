@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from townsquare.cli import options, places
 from townsquare.cli.compare import Study, Vary
-from townsquare.cli.console import complain, known, number, show
+from townsquare.cli.console import known, number, show
 
 if TYPE_CHECKING:
     from townsquare.cli.places import OutputLocation
@@ -37,11 +37,9 @@ def sweep(
     outcome
         The outcome to show, such as reach_false_mean; default: that of the scenario, else see docs/cli.md.
     """
-    varied = options.varied(
-        options.required("--vary", vary, "a setting and its values, such as beliefs.pull=0.001,0.01")
-    )
+    vary = options.required("--vary", vary, "a setting and its values, such as beliefs.pull=0.001,0.01")
     layers, origins = sized.layers(target)
-    study = Study("sweep", layers, origins, varied, seeds, sized.given(), outcome, once)
+    study = Study("sweep", layers, origins, options.varied(vary), seeds, sized.given(), outcome, once)
     return study.carry_out(placed, shown, lambda experiment, at: _show(experiment, at, shown), no_copy=no_copy)
 
 
@@ -50,8 +48,6 @@ def _show(experiment: Experiment, location: OutputLocation, shown: options.Shown
 
     from townsquare.analysis import describe
 
-    for error in experiment.errors:
-        complain(error, kind="failed")
     rows = experiment.table("outcomes")
     if shown.is_told(location.shown(), {"sweep": location.shown(), "primary": experiment.primary, "outcomes": rows}):
         return

@@ -74,6 +74,5 @@ def _page_that_leads_to(address: str, folder: Path) -> Path:
 
 def _has_screen() -> bool:
     """Without one, a text browser would take over the terminal."""
-    if sys.platform in ("darwin", "win32"):
-        return True
-    return bool(os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY"))
+    display = os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY")
+    return sys.platform in ("darwin", "win32") or bool(display)

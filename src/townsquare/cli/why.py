@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 from cyclopts import Parameter
 
 from townsquare.cli import options
-from townsquare.cli.console import complain, cut, digits, exact, known, safe, show, show_json, signed
+from townsquare.cli.console import complain, cut, digits, exact, known, picked, safe, show, show_json, signed
 from townsquare.core.errors import SettingError
 from townsquare.core.words import count
 
@@ -124,10 +124,7 @@ def _show_claim(run: Run, agent: str, claim: int, *, as_json: bool) -> int:
 
 
 def _plain(causes: Why) -> dict[str, Any]:
-    moves = [
-        {**asdict(move), "change": move.change, "explained": move.explained, "agrees": move.agrees}
-        for move in causes.moves
-    ]
+    moves = [asdict(move) | picked(move, "change", "explained", "agrees") for move in causes.moves]
     return {**asdict(causes), "agrees": causes.agrees, "moves": moves}
 
 
