@@ -40,9 +40,7 @@ _PEOPLE = (
 
 @checked
 def protocol(
-    recorded: Run | Experiment | DebateResults | Path | str,
-    *,
-    people: Sequence[Path | str] | Path | str = (),
+    recorded: Run | Experiment | DebateResults | Path | str, *, people: Sequence[Path | str] | Path | str = ()
 ) -> Document:
     """Describe a study by the elements of the ODD+D protocol, followed by the PIMMUR checklist.
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +17,12 @@ from townsquare.pages.recorded import opened
 from townsquare.pages.report import files, write_comparison, write_report
 from townsquare.pages.report.multiverse_page import write_multiverse
 from townsquare.record.run import Run
+
+_WRITERS: Mapping[type, tuple[Callable[[Any, Path], Path], Callable[..., list[Path]]]] = {
+    Experiment: (write_comparison, files.write_comparison_files),
+    multiverse.Multiverse: (write_multiverse, files.write_multiverse_files),
+}
+"""What writes the page alone, and the page with all files, by what was recorded, if that is no run."""
 
 
 @checked
@@ -56,14 +62,7 @@ def write_files_of(
         if into is not None:
             raise SettingError("--out", got=f"{folder}, debates", allowed="runs and comparisons", do="leave out --out")
         return [write_pages(read)]
-    page: Callable[[Any, Path], Path]
-    whole: Callable[..., list[Path]]
-    if isinstance(read, multiverse.Multiverse):
-        page, whole = write_multiverse, files.write_multiverse_files
-    elif isinstance(read, Experiment):
-        page, whole = write_comparison, files.write_comparison_files
-    else:
-        page, whole = write_report, files.write_run_files
+    page, whole = _WRITERS.get(type(read), (write_report, files.write_run_files))
     if into is not None:
         written = whole(read, into, **asked)
         described = [] if isinstance(read, multiverse.Multiverse) else write_protocol(protocol(read), into / MARKDOWN)

@@ -27,11 +27,7 @@ MOST_JOINED, MOST_ROWS = 2_000_000, 20_000_000
 """Rows of the trail up to which labels and authors are looked up, and up to which they are summed at all."""
 MOST_DRAWN = 2
 """Propositions with panels."""
-_DRAWN = {
-    "veracity": "by veracity of the post shown",
-    "label": "by label shown",
-    "author": "by account that posted or shared",
-}
+_DRAWN = {"veracity": "veracity of the post shown", "label": "label shown", "author": "account that posted or shared"}
 _NOTE = (
     "Contributions come from the trail of the belief rule and sum to the recorded change. Contributions are not causal "
     "effects: to estimate what would have happened otherwise, use “townsquare counterfactual”."
@@ -56,17 +52,11 @@ def attribution_section(run: Reads) -> Section:
         notes.append("For a run of this size, use “townsquare attribute” for contributions by label and author.")
     if propositions.height > MOST_DRAWN:
         notes.append(f"Panels show the first {MOST_DRAWN} propositions; the tables include all.")
-    return Section(
-        "attribution",
-        TITLE,
-        says=[
-            _sentence(row, by["veracity"], over_whole_run(clock_of(run)).lower())
-            for row in propositions.iter_rows(named=True)
-        ],
-        notes=notes,
-        figures=[figure for row in propositions.head(MOST_DRAWN).iter_rows(named=True) for figure in _figures(row, by)],
-        tables=[_table(kind, by[kind]) for kind in by],
-    )
+    begins = over_whole_run(clock_of(run)).lower()
+    says = [_sentence(row, by["veracity"], begins) for row in propositions.iter_rows(named=True)]
+    figures = [figure for row in propositions.head(MOST_DRAWN).iter_rows(named=True) for figure in _figures(row, by)]
+    tables = [_table(kind, groups) for kind, groups in by.items()]
+    return Section("attribution", TITLE, says=says, notes=notes, figures=figures, tables=tables)
 
 
 def _sentence(row: dict[str, object], groups: pl.DataFrame, begins: str) -> str:
@@ -88,11 +78,8 @@ def _word(what: str) -> str:
 def _figures(row: dict[str, object], by: Mapping[str, pl.DataFrame]) -> list[Figure]:
     name, at = printable(str(row["name"]), 90), row["proposition"]
     parts = {kind: by[kind].filter(pl.col("proposition") == at).head(MOST) for kind in _DRAWN if kind in by}
-    return [
-        Figure(f"attribution-{kind}-{at}", f"“{name}”: change {_DRAWN[kind]}", part, _draw)
-        for kind, part in parts.items()
-        if part.height
-    ]
+    drawn = [(kind, f"“{name}”: change by {_DRAWN[kind]}", part) for kind, part in parts.items() if part.height]
+    return [Figure(f"attribution-{kind}-{at}", caption, part, _draw) for kind, caption, part in drawn]
 
 
 def _draw(axes: Chart, groups: pl.DataFrame) -> None:

@@ -131,10 +131,10 @@ def bars(axes: Chart, names: Sequence[str], values: Iterable[float], roles: Sequ
     axes.set(yticks=places, yticklabels=[printable(name, 26) for name in names])
 
 
-def upright_bars(axes: Chart, x: Float, low: Float, high: Float, role: str, label: str, width: float = 0.85) -> None:
+def upright_bars(axes: Chart, x: Float, low: Float, high: Float, role: str, label: str) -> None:
     """Draw bars upward from ``low`` to ``high``."""
     across, gap = np.asarray(x, np.float64), np.full(np.shape(x), np.nan)
-    left, right = across - width / 2, across + width / 2
+    left, right = across - 0.85 / 2, across + 0.85 / 2
     places, ends = (left, right, right, left, gap), (low, low, high, high, gap)
     axes.fill(np.array(places).ravel("F"), np.array(ends).ravel("F"), color=color(role), linewidth=0, label=label)
 
@@ -169,16 +169,9 @@ def interval(axes: Chart, value: float, low: float | None, high: float | None, y
 
 def line(axes: Chart, frame: pl.DataFrame, column: str, role: str, label: str = "", at: int = 0) -> None:
     """Draw one course over steps; gaps where it is undefined, points where there are few."""
-    few = frame.height <= FEW_STEPS
-    axes.plot(
-        frame["step"].to_numpy(),
-        frame[column].cast(pl.Float64).to_numpy(),
-        color=color(role),
-        linestyle=DASHES[at % len(DASHES)],
-        marker=MARKERS[at % len(MARKERS)] if few else "",
-        markersize=3.6,
-        label=label or None,
-    )
+    x, y = frame["step"].to_numpy(), frame[column].cast(pl.Float64).to_numpy()
+    dashes, marker = DASHES[at % len(DASHES)], MARKERS[at % len(MARKERS)] if frame.height <= FEW_STEPS else ""
+    axes.plot(x, y, color=color(role), linestyle=dashes, marker=marker, markersize=3.6, label=label or None)
 
 
 def reference(axes: Chart, value: float, label: str = "", courses: Sequence[pl.Series] = ()) -> None:

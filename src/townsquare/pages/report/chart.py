@@ -37,14 +37,13 @@ _ANCHORS = {"left": "start", "center": "middle", "right": "end"}
 _BASELINES = {"top": 0.76, "center": 0.35, "bottom": -0.24, "baseline": 0.0}
 """From a place down to the baseline of its text, in parts of the size."""
 TEXT, TICK, LEGEND_ROW, SWATCH = 12.0, 11.5, 20.0, 21.0
+_WIDTHS = dict.fromkeys("iljtfrI.,:;|!'()[] ", 0.38) | dict.fromkeys("mwMW@%", 0.92)
+"""Of letters, in parts of the size."""
 
 
 def text_width(text: str, size: float) -> float:
     """Return about how wide a text is, in points; each reader has another font."""
-    return size * max(
-        sum(0.38 if letter in "iljtfrI.,:;|!'()[] " else 0.92 if letter in "mwMW@%" else 0.6 for letter in line)
-        for line in text.split("\n")
-    )
+    return size * max(sum(_WIDTHS.get(letter, 0.6) for letter in line) for line in text.split("\n"))
 
 
 def tick(value: float, _: int = 0) -> str:
@@ -111,9 +110,8 @@ class Axis:
             ticks = [k * 10.0**power for power in range(math.floor(low), math.ceil(high) + 1) for k in fine]
         else:
             step = nice_step((high - low) / self.most, whole=self.whole)
-            ticks = [
-                round(k * step, 12) for k in range(math.ceil(low / step - 1e-9), math.floor(high / step + 1e-9) + 1)
-            ]
+            first, last = math.ceil(low / step - 1e-9), math.floor(high / step + 1e-9)
+            ticks = [round(k * step, 12) for k in range(first, last + 1)]
         words = self.words or [self.form(value, at) for at, value in enumerate(ticks)]
         pairs = zip(self.part(ticks).tolist(), words, strict=True)
         return [(at, text) for at, text in pairs if -1e-6 <= at <= 1 + 1e-6]
@@ -153,7 +151,6 @@ class Chart:
     region: Box
     title: str = ""
     visible: bool = True
-    has_frame: bool = True
     xaxis: Axis = field(default_factory=lambda: Axis(has_grid=False))
     yaxis: Axis = field(default_factory=lambda: Axis(has_grid=True))
     legend: list[tuple[str, str]] = field(default_factory=list)
@@ -218,12 +215,9 @@ class Chart:
         self._drawn.append((zorder, draw))
 
     def set(self, **properties: Any) -> None:
-        """Set ``title``, ``visible``, ``frame_on`` or, of either axis, ``xlabel``, ``xlim``, ``xscale``, ``xticks``,
-        ``xticklabels``.
-        """
+        """Set ``title``, ``visible`` or, of an axis, ``xlabel``, ``xlim``, ``xscale``, ``xticks``, ``xticklabels``."""
         self.title = properties.pop("title", self.title)
         self.visible = properties.pop("visible", self.visible)
-        self.has_frame = properties.pop("frame_on", self.has_frame)
         for name, value in properties.items():
             axis = {"x": self.xaxis, "y": self.yaxis}[name[0]]
             setattr(axis, {"lim": "ends", "ticklabels": "words"}.get(name[1:], name[1:]), value)
@@ -235,10 +229,9 @@ class Chart:
         self.xaxis.has_grid = visible if axis in ("x", "both") else self.xaxis.has_grid
         self.yaxis.has_grid = visible if axis in ("y", "both") else self.yaxis.has_grid
 
-    def margins(self, x: float | None = None, y: float | None = None) -> None:
-        """Leave this part of the axes free at both ends."""
-        self.xaxis.margin = self.xaxis.margin if x is None else x
-        self.yaxis.margin = self.yaxis.margin if y is None else y
+    def margins(self, x: float) -> None:
+        """Leave this part of the horizontal axis free at both ends."""
+        self.xaxis.margin = x
 
     def locator_params(self, axis: str, *, nbins: int, integer: bool = False, steps: object = None) -> None:
         """Place at most so many ticks, at whole numbers only if asked."""
@@ -277,8 +270,7 @@ class Chart:
         for at, words in self.yaxis.marks():
             out.append(_line(box.at([0, 1], [at, at]), line) if self.yaxis.has_grid else "")
             out.append(_text(words, box.left - 6, box.at(0, at)[0][1], TICK, ink, "right", "center"))
-        corner = [0, 0, 1] if self.has_frame else [0, 1]
-        out.append(_line(box.at(corner, [1, 0, 0][-len(corner) :]), frame))
+        out.append(_line(box.at([0, 0, 1], [1, 0, 0]), frame))
         (x, y), turned = box.at(0.5, 0.5)[0], self.region.left + TEXT + 1
         out.append(_text(self.xaxis.label, x, self.region.bottom - 5, TEXT, ink, "center", "baseline"))
         rotated = _text(self.yaxis.label, turned, y, TEXT, ink, "center", "baseline")
@@ -307,11 +299,8 @@ def figure_svg(
     for column in charts.T:
         boxes = [chart.box() for chart in column]
         left, right = max(box.left for box in boxes), min(box.right for box in boxes)
-        legend += [
-            chart.svg(replace(box, left=left, right=right))
-            for chart, box in zip(column, boxes, strict=True)
-            if chart.visible
-        ]
+        pairs = zip(column, boxes, strict=True)
+        legend += [chart.svg(replace(box, left=left, right=right)) for chart, box in pairs if chart.visible]
     return f'<svg {attributes} viewBox="0 0 {width:g} {height:g}">{"".join(legend)}</svg>'
 
 
@@ -348,11 +337,8 @@ def _look(kind: str, shade: str, alpha: float = 1.0) -> str:
 
 
 def _stroke(shade: str, width: float, dashes: Dashes = "-", alpha: float = 1.0) -> str:
-    dashed = (
-        f' stroke-dasharray="{" ".join(f"{width * part:g}" for part in dashes[1])}"'
-        if isinstance(dashes, tuple)
-        else ""
-    )
+    lengths = " ".join(f"{width * part:g}" for part in dashes[1]) if isinstance(dashes, tuple) else ""
+    dashed = f' stroke-dasharray="{lengths}"' if lengths else ""
     return f'fill="none" stroke-width="{width:g}" {_look("stroke", shade, alpha)}{dashed}'
 
 

@@ -20,7 +20,7 @@ from townsquare.analysis.contract import Reads
 from townsquare.core.text_table import table
 from townsquare.core.words import capital, count, number, percent, printable
 from townsquare.pages.report.axes import DASHES, from_zero, over_steps, reference
-from townsquare.pages.report.chart import Chart, Dashes
+from townsquare.pages.report.chart import Chart
 from townsquare.pages.report.section import Section
 from townsquare.pages.report.svg import Figure
 from townsquare.pages.report.theme import SERIES, color
@@ -28,10 +28,7 @@ from townsquare.pages.report.theme import SERIES, color
 TITLE = "Who believes this claim"
 MOST_DRAWN, MOST_LISTED = 4, 8
 """Claims with a figure, half of them false, and in the table."""
-_MARKS: dict[str, tuple[str, Dashes]] = {
-    "label_step": ("label “false”", DASHES[2]),
-    "note_step": ("community note", DASHES[1]),
-}
+_MARKS = {"label_step": ("label “false”", DASHES[2]), "note_step": ("community note", DASHES[1])}
 """Columns of first steps, with their names and dashes."""
 _HOW_TO_READ = (
     "Solid line: mean probability of being true that people give the claim, with any label or note shown, at their "
@@ -45,9 +42,8 @@ def claim_section(run: Reads) -> Section | None:
     courses = claim_courses(run) if holds_claims(run) else pl.DataFrame()
     if not courses.height:
         return None
-    claims = courses.group_by("claim", maintain_order=True).agg(
-        pl.col("text", "truth", *_MARKS, "people_in_all").first()
-    )
+    first = pl.col("text", "truth", *_MARKS, "people_in_all").first()
+    claims = courses.group_by("claim", maintain_order=True).agg(first)
     claims = claims.join(claim_beliefs(run), on="claim", how="left", maintain_order="left")
     figures = [
         Figure(

@@ -146,10 +146,6 @@ def _note_effects(experiment: Experiment) -> pl.DataFrame:
 
 
 _MAIN = {
-    "scenario": "scenario",
-    "agents": "people",
-    "steps": "steps",
-    "moderation.strategy": "moderation",
-    "beliefs.rule": "belief rule",
-    "policy.name": "policy of agents",
-}
+    "scenario": "scenario", "agents": "people", "steps": "steps", "moderation.strategy": "moderation",
+    "beliefs.rule": "belief rule", "policy.name": "policy of agents",
+}  # fmt: skip

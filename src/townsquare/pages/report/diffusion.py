@@ -50,24 +50,19 @@ def diffusion_section(run: Reads) -> Section:
     sums = diffusion_by_veracity(run).with_columns(pl.col("measure").replace(_MEASURES).str.replace_all("_", " "))
     figures = [
         Figure(
-            f"growth-{measure}",
-            f"{measure.capitalize()} by age of the post, with 95% CI",
-            known.filter(pl.col("measure") == measure),
-            partial(_draw_growth, unit=unit, clock=clock_of(run)),
+            f"growth-{measure}", f"{measure.capitalize()} by age of the post, with 95% CI",
+            known.filter(measure=measure), partial(_draw_growth, unit=unit, clock=clock_of(run)),
         )
         for measure, unit in _GROWTH.items()
-    ]
+    ]  # fmt: skip
     return Section(
-        "diffusion",
-        DIFFUSION,
-        says=[_sentence(sums, clock_of(run))],
-        notes=[f"{_NOTE} {_AFTER}" if clock_of(run).warm_up else _NOTE],
-        figures=figures,
+        "diffusion", DIFFUSION, says=[_sentence(sums, clock_of(run))],
+        notes=[f"{_NOTE} {_AFTER}" if clock_of(run).warm_up else _NOTE], figures=figures,
         tables=[
             table("Cascades by veracity", sums, (str, "measure", "veracity", "unit"), *_MEANS, (significant, "median")),
             table("By age", known, (str, "measure", "veracity", "age"), *_MEANS),
         ],
-    )
+    )  # fmt: skip
 
 
 def _draw_growth(axes: Chart, growth: pl.DataFrame, unit: str, clock: Clock) -> None:
@@ -113,9 +108,7 @@ def influence_section(run: Reads) -> Section:
     whole = over_whole_run(clock_of(run))
     sentence = f"{whole}the most popular 10% of people account for {percent(tenth)} of the popularity of all people."
     return Section(
-        "influence",
-        INFLUENCE,
-        says=[f"{capital(sentence)}{_best(fits)}"],
+        "influence", INFLUENCE, says=[f"{capital(sentence)}{_best(fits)}"],
         notes=[
             "Popularity is the sum of followers and of likes, shares and comments received. Fits by rank are "
             "descriptive: neighboring ranks are not independent, and R² is high for any decreasing curve. Influence "
@@ -142,8 +135,7 @@ def _best(fits: pl.DataFrame) -> str:
         return ""
     fit = f"{significant(power['a'][0])} · rank^−{significant(power['b'][0], 2)}"
     sentence = f" A power law {fit} fits with R² = {number(power['r2'][0], 2)}"
-    best = known["model"][0]
-    if best == "power law":
+    if (best := known["model"][0]) == "power law":
         return f"{sentence} and the lowest AIC of all curves."
     return f"{sentence}, but the {best} curve has a lower AIC."
 

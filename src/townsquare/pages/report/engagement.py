@@ -20,6 +20,10 @@ from townsquare.pages.report.svg import Figure
 
 TITLE = "Engagement: true vs. false posts"
 _BOTH = {"true": ("true", "true posts"), "false": ("false", "false posts")}
+_NOTE = (
+    "The gap is a total: it grows with activity and with the number of posts of each kind. Levels and ratio are per "
+    "post."
+)
 
 
 def engagement_section(run: Reads) -> Section:
@@ -35,20 +39,12 @@ def engagement_section(run: Reads) -> Section:
         why = f"No post of known veracity was injected{after}, so true and false posts cannot be compared."
         totals = _by_class_table(by_class, clock_of(run))
         return Section("engagement", TITLE, [f"{why} {_unknown(by_class)}"], tables=[totals])
+    says = " ".join(filter(None, (_levels(sides, clock_of(run)), _gap(sides), _reach(reached))))
+    by_step = table("Engagement per post by step", sides, (number, "step", "true", "false", "gap", "ratio"))
     return Section(
-        "engagement",
-        TITLE,
-        says=[" ".join(filter(None, (_levels(sides, clock_of(run)), _gap(sides), _reach(reached))))],
-        notes=[
-            "The gap is a total: it grows with activity and with the number of posts of each kind. "
-            "Levels and ratio are per post."
-        ],
-        figures=_figures(sides, reached, clock_of(run)),
-        tables=[
-            table("Engagement per post by step", sides, (number, "step", "true", "false", "gap", "ratio")),
-            _by_class_table(by_class, clock_of(run)),
-        ],
-    )
+        "engagement", TITLE, says=[says], notes=[_NOTE], figures=_figures(sides, reached, clock_of(run)),
+        tables=[by_step, _by_class_table(by_class, clock_of(run))],
+    )  # fmt: skip
 
 
 def _figures(sides: pl.DataFrame, reached: pl.DataFrame, clock: Clock) -> list[Figure]:
@@ -85,10 +81,8 @@ def _levels(sides: pl.DataFrame, clock: Clock) -> str:
         there, level = ("false", false) if math.isnan(true) else ("true", true)
         only = f"Only {there} posts were injected{after_warm_up(clock)}"
         return f"{only}; by {when} each had {small(level)} actions on average."
-    text = (
-        f"By {when}, each true post had {small(true)} likes, dislikes, shares and comments on average "
-        f"and each false post {small(false)}"
-    )
+    text = f"By {when}, each true post had {small(true)} likes, dislikes, shares and comments on average"
+    text += f" and each false post {small(false)}"
     if false == 0:
         return text + (": neither had any." if true == 0 else ", so the ratio is undefined.")
     return f"{text}: a ratio of {number(end['ratio'])} to 1."

@@ -78,12 +78,10 @@ def courses(comparison: Comparison) -> list[Figure]:
         Figure(
             f"course-{course.replace('.', '-')}",
             f"{printable(part['title'][0].removesuffix('.'), 160)}, by arm: mean over seeds with 95% CI",
-            part,
-            partial(_draw_course, comparison=comparison),
-            height=300,
+            part, partial(_draw_course, comparison=comparison), height=300,
         )
         for (course,), part in (drawn.group_by("course", maintain_order=True) if drawn.height else ())
-    ]
+    ]  # fmt: skip
 
 
 MOST_MARKERS = 10
@@ -116,8 +114,7 @@ def forest(comparison: Comparison, outcomes: Sequence[Measure], key: str, captio
     Small dots below a CI are the differences of single seeds.
     """
     arms = comparison.others
-    effects = comparison.answer.effects
-    cells = {(row["outcome"], row["arm"]): row for row in effects.iter_rows(named=True)}
+    cells = {(row["outcome"], row["arm"]): row for row in comparison.answer.effects.iter_rows(named=True)}
 
     def draw(axes: Chart, differences: pl.DataFrame) -> None:
         seeds = _by_row(differences, "difference")

@@ -30,19 +30,15 @@ def health_section(run: Reads) -> Section:
     moves, asked = with_statements(run, belief_movement(run)), model_calls(run)
     refused = refusals(run).with_columns(pl.col("reason").replace(REASONS))
     spread = spread_course(with_statements(run, belief_course(run)))
-    sentences = _activity(steps, clock_of(run)), _movement(moves), _overshoot(moves), _refused(refused, steps)
+    clock = clock_of(run)
+    sentences = _activity(steps, clock), _movement(moves), _overshoot(moves), _refused(refused, steps)
+    figures = [*_belief_figures(moves, spread, clock), *_action_figures(steps, refused, clock)]
     return Section(
-        "health",
-        TITLE,
-        says=[" ".join(filter(None, sentences)), *_asked(run)],
+        "health", TITLE, says=[" ".join(filter(None, sentences)), *_asked(run)],
         notes=[f"Figures show the first {len(SERIES)} propositions."] if names(run).height > len(SERIES) else [],
-        figures=[
-            *_belief_figures(moves, spread, clock_of(run)),
-            *_action_figures(steps, refused, clock_of(run)),
-            *_step_figures(diagnostics(run), clock_of(run)),
-        ],
+        figures=[*figures, *_step_figures(diagnostics(run), clock)],
         tables=[*_tables(steps, moves, refused), *_call_tables(run, asked)],
-    )
+    )  # fmt: skip
 
 
 def _asked(run: Reads) -> list[str]:
@@ -88,26 +84,19 @@ def _rounded(value: float | None) -> str:
 def _call_tables(run: Reads, asked: pl.DataFrame) -> list[Table]:
     if asked.is_empty():
         return []
-    tables = [
-        table(
-            "Language model calls", asked, (str, "purpose", "outcome"), (number, "calls"), (percent, "share"),
-            (number, "tokens in=tokens_in", "tokens out=tokens_out"),
-        )
-    ]  # fmt: skip
+    calls, tokens = ((number, "calls"), (percent, "share")), (number, "tokens in=tokens_in", "tokens out=tokens_out")
+    tables = [table("Language model calls", asked, (str, "purpose", "outcome"), *calls, tokens)]
     servers, turns = calls_by_server(run), tokens_of_turns(run)
     if servers.height > 1:
-        columns = (str, "server"), (number, "calls"), (percent, "share"), (number, "failed", "retries=again")
-        tables.append(
-            table("Calls by server", servers, *columns, (small, "median seconds=median", "95th percentile=p95"))
-        )
+        more = (number, "failed", "retries=again"), (small, "median seconds=median", "95th percentile=p95")
+        tables.append(table("Calls by server", servers, (str, "server"), *calls, *more))
     if turns.height:
-        by_step = table(
+        tables.append(table(
             "Prompts of agents by step", turns, (number, "step", "agents"),
             (_rounded, "tokens, estimated=counted"), (number, "maximum=most"),
             (_rounded, "tokens in, by server=tokens_in", "tokens out=tokens_out"),
             (small, "feed rows=shown", "texts truncated=shortened", "comments omitted=comments_out"),
-        )  # fmt: skip
-        tables.append(by_step)
+        ))  # fmt: skip
     return tables
 
 
@@ -138,10 +127,8 @@ def _belief_figures(moves: pl.DataFrame, spread: pl.DataFrame, clock: Clock) -> 
 
 
 def _action_figures(steps: pl.DataFrame, refused: pl.DataFrame, clock: Clock) -> list[Figure]:
-    shares = steps.with_columns(
-        (pl.col("refused") / (pl.col("refused") + pl.col("accepted"))).alias("refused_share"),
-        per(pl.col("accepted"), pl.col("online")).alias("each"),
-    )
+    refused_share = pl.col("refused") / (pl.col("refused") + pl.col("accepted"))
+    shares = steps.with_columns(refused_share=refused_share, each=per(pl.col("accepted"), pl.col("online")))
 
     def in_percent(axes: Chart) -> None:
         axes.set(ylim=(-0.02, 1.02))
@@ -226,10 +213,8 @@ def _tables(steps: pl.DataFrame, moves: pl.DataFrame, refused: pl.DataFrame) -> 
     tables = [table("Steps", steps, *columns, (number, "refused"))]
     for _, part in sorted(moves.group_by("proposition"), key=lambda item: item[0]):
         caption = f"{short(str(part['name'][0]))}: changes of stance"
-        sizes = (small, "sum of |changes|=gain", "mean |change|=gain_per_person")
-        tables.append(
-            table(caption, part.sort("step"), (number, "step", "changed=moved"), sizes, (number, "overshot=overshoots"))
-        )
+        sizes = (small, "sum of |changes|=gain", "mean |change|=gain_per_person"), (number, "overshot=overshoots")
+        tables.append(table(caption, part.sort("step"), (number, "step", "changed=moved"), *sizes))
     if refused.height:
         tables.append(table("Refused actions", refused, (str, "reason"), (number, "actions"), (percent, "share")))
     return tables

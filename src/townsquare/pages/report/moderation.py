@@ -35,6 +35,8 @@ _AFTER = (
 )
 _LANE_OFFSET = {"true": 0.2, "false": -0.2, "unknown": 0.0}
 _MARK = {"true": "o", "false": "D", "unknown": "s"}
+_TIMED = ("verdict", "label", "takedown")
+"""Events on a false post whose time from injection is told."""
 
 
 def moderation_section(run: Reads) -> Section:
@@ -46,15 +48,14 @@ def moderation_section(run: Reads) -> Section:
     row |= {"unit": "steps" if hours is None else "hours", "after": after_warm_up(clock_of(run))}
     if not events.height:
         return Section("moderation", TITLE, ["No posts were injected and none were moderated."])
+    sentences = (_quality(row), _errors(row), _speed(row), _shown(row))
     return Section(
-        "moderation",
-        TITLE,
-        says=[" ".join(filter(None, (_quality(row), _errors(row), _speed(row), _shown(row)))), *_says_notes(run)],
+        "moderation", TITLE, says=[" ".join(filter(None, sentences)), *_says_notes(run)],
         notes=[*_notes(row), *_camps(smaller_side(run)), *([_AFTER] if row["after"] else [])],
         figures=[*_figures(run, events, exposure_counts(run)), *_note_figures(run)],
         open_tables=[_quality_table(row)] if row["moderated"] and _known(row) else [],
         tables=[*_tables(row, events), *_course_tables(run), *_note_tables(note_scores(run))],
-    )
+    )  # fmt: skip
 
 
 def _known(row: dict[str, Any]) -> int:
@@ -75,11 +76,8 @@ def _figures(run: Reads, events: pl.DataFrame, counts: pl.DataFrame) -> list[Fig
     shown = counts.join(false, on="root").group_by("step").agg(pl.col("exposures", "labeled").sum())
     steps = pl.DataFrame({"step": range(1, run.last_step + 1)}, schema={"step": pl.Int32})
     by_step = steps.join(shown, on="step", how="left").fill_null(0).sort("step")
-    caption = "Exposures to false posts by step"
-    return [
-        timeline,
-        Figure("warned", caption, by_step, partial(_draw_warned, clock=clock_of(run)), height=max(230, height)),
-    ]
+    caption, draw = "Exposures to false posts by step", partial(_draw_warned, clock=clock_of(run))
+    return [timeline, Figure("warned", caption, by_step, draw, height=max(230, height))]
 
 
 def _draw_timeline(axes: Chart, events: pl.DataFrame, kinds: list[str], clock: Clock) -> None:
@@ -117,10 +115,8 @@ def _quality(row: dict[str, Any]) -> str:
     text = f"Moderation ({row['strategy']}) marked {number(row['tp'])} of {posts} as misleading ({recall})"
     if not marked:
         return f"{text} and no true post, so precision is undefined."
-    return (
-        f"{text}. Of the {count(marked, 'marked post')}, {percent(row['precision'])} were false "
-        f"(precision {number(row['precision'])}, F1 {number(row['f1'])})."
-    )
+    precision = f"{percent(row['precision'])} were false (precision {number(row['precision'])}, F1 {number(row['f1'])})"
+    return f"{text}. Of the {count(marked, 'marked post')}, {precision}."
 
 
 def _errors(row: dict[str, Any]) -> str:
@@ -132,11 +128,8 @@ def _errors(row: dict[str, Any]) -> str:
 
 
 def _speed(row: dict[str, Any]) -> str:
-    parts = [
-        f"{number(row[f'steps_to_{event}'], 1)} {row['unit']} to the {event}"
-        for event in ("verdict", "label", "takedown")
-        if not math.isnan(row[f"steps_to_{event}"])
-    ]
+    times = {event: row[f"steps_to_{event}"] for event in _TIMED}
+    parts = [f"{number(time, 1)} {row['unit']} to the {event}" for event, time in times.items() if not math.isnan(time)]
     return f"Mean time from injection, over false posts with the event: {listed(parts)}." if parts else ""
 
 
@@ -205,31 +198,19 @@ def _camps(side: float | None) -> list[str]:
 
 
 def _effects(unit: str) -> list[tuple[Any, ...]]:
-    return [
-        (
-            number, "precision", "recall", "F1=f1", "true posts labeled=true_labeled",
-            "true posts removed=true_removed", "false posts removed=false_removed",
-        ),
-        (
-            partial(number, digits=1), f"false posts: mean {unit} to verdict=steps_to_verdict",
-            f"false posts: mean {unit} to label=steps_to_label",
-            f"false posts: mean {unit} to takedown=steps_to_takedown",
-        ),
-        (
-            number, "exposures to false posts before the label=before_label",
-            "exposures to false posts after the label=after_label",
-            "exposures to false posts never labeled=never_labeled",
-            "exposures to false posts with a label shown=shown_labeled",
-        ),
-    ]  # fmt: skip
+    marks = ("precision", "recall", "F1=f1", "true posts labeled=true_labeled", "true posts removed=true_removed",
+             "false posts removed=false_removed")  # fmt: skip
+    shown = ("before the label=before_label", "after the label=after_label", "never labeled=never_labeled",
+             "with a label shown=shown_labeled")  # fmt: skip
+    times = (f"false posts: mean {unit} to {event}=steps_to_{event}" for event in _TIMED)
+    exposures = (f"exposures to false posts {which}" for which in shown)
+    return [(number, *marks), (partial(number, digits=1), *times), (number, *exposures)]
 
 
 def _tables(row: dict[str, Any], events: pl.DataFrame) -> list[Table]:
-    return [
-        turned("Quality, speed and effect", ["measure", "value"], [row], *_effects(row["unit"])),
-        _total_table(events),
-        table("Events by step", events, (str, "event", "veracity"), (number, "step", "posts")),
-    ]
+    effects = turned("Quality, speed and effect", ["measure", "value"], [row], *_effects(row["unit"]))
+    by_step = table("Events by step", events, (str, "event", "veracity"), (number, "step", "posts"))
+    return [effects, _total_table(events), by_step]
 
 
 def _note_tables(scores: pl.DataFrame) -> list[Table]:
@@ -250,11 +231,8 @@ def _quality_table(row: dict[str, Any]) -> Table:
 def _total_table(events: pl.DataFrame) -> Table:
     """Return posts by event over the run; a post with two notes counts twice only if they were shown in two steps."""
     totals = {(e, v): n for e, v, n in events.group_by("event", "veracity").agg(pl.col("posts").sum()).rows()}
-    rows = [
-        [event, *(number(totals.get((event, word), 0)) for word in VERACITIES)]
-        for event in EVENTS
-        if any((event, word) in totals for word in VERACITIES)
-    ]
+    shown = [event for event in EVENTS if any((event, word) in totals for word in VERACITIES)]
+    rows = [[event, *(number(totals.get((event, word), 0)) for word in VERACITIES)] for event in shown]
     return Table("Events of the run by veracity", ["", "true", "false", "unknown"], rows)
 
 

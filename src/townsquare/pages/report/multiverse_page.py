@@ -62,11 +62,9 @@ def write_multiverse(multiverse: Multiverse, path: Path | str) -> Path:
 def multiverse_page(multiverse: Multiverse) -> Page:
     """Make the page of a multiverse."""
     names = outcomes_shown(multiverse)
-    sections = [
-        _section(multiverse, describe(name), side, f"{number}-{at}")
-        for number, name in enumerate(names)
-        for at, side in enumerate(multiverse.sides)
-    ]
+    sides = list(enumerate(multiverse.sides))
+    shown = [(describe(name), side, f"{number}-{at}") for number, name in enumerate(names) for at, side in sides]
+    sections = [_section(multiverse, *each) for each in shown]
     experiment = multiverse.experiment
     universes = math.prod(len(experiment.vary[key]) for key in multiverse.across)
     facts = [
@@ -82,14 +80,9 @@ def multiverse_page(multiverse: Multiverse) -> Page:
         warnings.append("No outcome is defined on both sides of the contrast.")
     if len(experiment.seeds) < 2:
         warnings.append("One seed only: effects have no CI, and chance cannot be separated from interactions.")
-    return Page(
-        "multiverse.html",
-        title="A multiverse of modeling choices",
-        facts=facts,
-        summary=[f"The same question, analyzed under {count(universes, 'combination')} of modeling choices."],
-        warnings=warnings,
-        sections=sections,
-    )
+    title = "A multiverse of modeling choices"
+    summary = [f"The same question, analyzed under {count(universes, 'combination')} of modeling choices."]
+    return Page("multiverse.html", title=title, facts=facts, summary=summary, warnings=warnings, sections=sections)
 
 
 def _section(multiverse: Multiverse, what: Measure, side: str, key: str) -> Section:
@@ -99,7 +92,7 @@ def _section(multiverse: Multiverse, what: Measure, side: str, key: str) -> Sect
     title = printable(what.title, 80) + (f": {printable(side, 60)}" if multiverse.contrast else "")
     caption = f"Specification curve ({what.unit}): sorted effects with 95% CI, and the modeling choices behind each"
     draw = partial(_draw_curve, across=across, unit=what.unit)
-    height = 80 + 2 * max(130, ROW * len(_choices(curve, across)) + 8 * len(across))
+    height = 80 + 2 * max(130, ROW * sum(curve[key].n_unique() for key in across) + 8 * len(across))
     share_caption = "Share of variance explained by each modeling choice"
     figures = [
         Figure(f"curve-{key}", caption, curve, draw, title, height, grid=(2, 1)),
@@ -135,11 +128,6 @@ def finding(curve: pl.DataFrame, shares: pl.DataFrame, what: Measure) -> str:
             f" The largest share of its variance comes from {known['source'][0]} ({percent(known['share'][0])})."
         )
     return sentence
-
-
-def _choices(curve: pl.DataFrame, across: list[str]) -> list[tuple[str, str]]:
-    """Return every setting with each of its values, in order of appearance by name."""
-    return [(key, value) for key in across for value in sorted(curve[key].unique().to_list())]
 
 
 def _draw_curve(panels: np.ndarray[Any, Any], curve: pl.DataFrame, across: list[str], unit: str) -> None:

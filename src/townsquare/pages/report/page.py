@@ -23,14 +23,9 @@ def _printable(value: object) -> object:
 
 
 _ENVIRONMENT = Environment(
-    loader=PackageLoader("townsquare.pages.report", "templates"),
-    autoescape=True,
-    finalize=_printable,
-    undefined=StrictUndefined,
-    trim_blocks=True,
-    lstrip_blocks=True,
-    keep_trailing_newline=True,
-)
+    loader=PackageLoader("townsquare.pages.report", "templates"), autoescape=True, finalize=_printable,
+    undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True, keep_trailing_newline=True,
+)  # fmt: skip
 
 
 class Page:
@@ -51,9 +46,8 @@ class Page:
 
     def html(self) -> str:
         """Return the whole page."""
-        css = _ENVIRONMENT.get_template("style.css").render(
-            light=Markup(custom_properties("light")), dark=Markup(custom_properties("dark")), roles=list(SHADES)
-        )
+        light, dark = (Markup(custom_properties(scheme)) for scheme in ("light", "dark"))
+        css = _ENVIRONMENT.get_template("style.css").render(light=light, dark=dark, roles=list(SHADES))
         digest = base64.b64encode(hashlib.sha256(css.encode()).digest()).decode()
         policy = f"default-src 'none'; style-src 'sha256-{digest}'; base-uri 'none'; form-action 'none'"
         return _ENVIRONMENT.get_template(self.template).render(css=Markup(css), policy=policy, **self.values)

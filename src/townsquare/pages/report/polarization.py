@@ -20,18 +20,14 @@ from townsquare.pages.report.svg import Figure
 TITLE = "Polarization and convergence"
 MOST_DRAWN = 2
 _MEASURES = {
-    "sd": ("first", "standard deviation"),
-    "mean_distance": ("second", "mean pairwise distance"),
-    "polarization": ("third", "polarization"),
-    "extremity": ("fourth", "extremity"),
-}
+    "sd": ("first", "standard deviation"), "mean_distance": ("second", "mean pairwise distance"),
+    "polarization": ("third", "polarization"), "extremity": ("fourth", "extremity"),
+}  # fmt: skip
 _DISTANCES = {"mean": ("first", "mean"), "q95": ("second", "95th percentile")}
 _EXPOSURES = {
-    "shown:true": "exposures to true posts",
-    "shown:false": "exposures to false posts",
-    "shown:unknown": "exposures to other posts",
-    "shown:labeled": "labeled exposures",
-}
+    "shown:true": "exposures to true posts", "shown:false": "exposures to false posts",
+    "shown:unknown": "exposures to other posts", "shown:labeled": "labeled exposures",
+}  # fmt: skip
 _NOTE = (
     "Standard deviation and mean pairwise distance rise when stances are further apart. Polarization is the variance "
     "of these distances and is high only for two camps. Extremity is the mean absolute stance. Pre-specify the measure "
@@ -46,23 +42,13 @@ def polarization_section(run: Reads) -> Section:
         return Section("polarization", TITLE, ["No beliefs were recorded, so polarization is undefined."])
     away, crossed, left = (with_statements(run, of(run)) for of in (distance_to_start, crossing_counts, persistence))
     groups = pl.concat([stance_groups(run), exposure_groups(run)])
-    by = with_statements(run, belief_change_by(run, groups)).with_columns(pl.col("grouping").replace(_groupings(run)))
+    words = _EXPOSURES | {f"stance:{name}": f"initial stance: {text}" for name, text in statements(run).items()}
+    by = with_statements(run, belief_change_by(run, groups)).with_columns(pl.col("grouping").replace(words))
     shown = with_statements(run, names(run)).head(MOST_DRAWN)
-    return Section(
-        "polarization",
-        TITLE,
-        says=[_sentence(row, away, clock_of(run)) for row in crossed.iter_rows(named=True)],
-        notes=[_NOTE],
-        figures=[
-            figure for row in shown.iter_rows(named=True) for figure in _figures(row, courses, away, clock_of(run))
-        ],
-        tables=_tables(courses, crossed, left, by),
-    )
-
-
-def _groupings(run: Reads) -> dict[str, str]:
-    """Return what people are grouped by, in words."""
-    return _EXPOSURES | {f"stance:{name}": f"initial stance: {text}" for name, text in statements(run).items()}
+    clock, tables = clock_of(run), _tables(courses, crossed, left, by)
+    says = [_sentence(row, away, clock) for row in crossed.iter_rows(named=True)]
+    figures = [figure for row in shown.iter_rows(named=True) for figure in _figures(row, courses, away, clock)]
+    return Section("polarization", TITLE, says=says, notes=[_NOTE], figures=figures, tables=tables)
 
 
 def _sentence(row: dict[str, object], away: pl.DataFrame, clock: Clock) -> str:

@@ -97,10 +97,7 @@ def _interventions(run: Reads) -> list[tuple[str, str]]:
 
 def outcome_table(values: Mapping[str, float], by_name: Mapping[str, str]) -> Table:
     """Return all outcomes of a run, with which values are better and what a higher value means."""
-    rows = [
-        (what.title, significant(value), what.unit, what.direction, what.higher)
-        for name, value in values.items()
-        for what in [describe(name, by_name)]
-    ]
+    described = [(describe(name, by_name), value) for name, value in values.items()]
+    rows = [(what.title, significant(value), what.unit, what.direction, what.higher) for what, value in described]
     columns = (partial(printable, longest=110), "outcome", "value", "unit", "direction", "higher means")
     return table("Outcomes", rows, columns, words=("outcome", "unit", "direction", "higher means"))

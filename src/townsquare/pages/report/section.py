@@ -62,14 +62,11 @@ def section(name: str, run: Reads) -> Section | None:
     made: object = call_member(FAMILY, name, "the section", member)
     if made is not None and not isinstance(made, Section):
         raise breach(FAMILY, name, f"a {type(made).__name__}", "a Section, or None")
-    clock = clock_of(run)
-    if made is None or clock.hours is None:
+    hours = clock_of(run).hours
+    if made is None or hours is None:
         return made
-    return replace(
-        made,
-        tables=[timed(each, clock.hours) for each in made.tables],
-        open_tables=[timed(each, clock.hours) for each in made.open_tables],
-    )
+    tables, open_tables = ([timed(each, hours) for each in group] for group in (made.tables, made.open_tables))
+    return replace(made, tables=tables, open_tables=open_tables)
 
 
 def timed(shown: Table, hours: float) -> Table:
@@ -84,9 +81,8 @@ def timed(shown: Table, hours: float) -> Table:
         return shown
     rows = [[_time(cell, hours) if at in columns else cell for at, cell in enumerate(row)] for row in shown.rows]
     caption, note = shown.caption.replace("by step", "over time"), shown.note.replace("steps", "times")
-    return replace(
-        shown, caption=caption, head=[_IN_STEPS.get(name, name) for name in shown.head], rows=rows, note=note
-    )
+    head = [_IN_STEPS.get(name, name) for name in shown.head]
+    return replace(shown, caption=caption, head=head, rows=rows, note=note)
 
 
 _IN_STEPS = {"step": "time", "age": "age"}

@@ -13,6 +13,7 @@ from townsquare.analysis.beliefs import belief_change, belief_course, names, sta
 from townsquare.analysis.clock import Clock, after_warm_up, clock_of, over_whole_run
 from townsquare.analysis.contract import Reads
 from townsquare.analysis.polarization import BINS
+from townsquare.core.array_types import Float
 from townsquare.core.text_table import Table, table, turned
 from townsquare.core.words import capital, count, number, percent, printable, short, signed_three, significant, three
 from townsquare.pages.report.axes import NICE, amounts, band, from_zero, over_steps, reference
@@ -47,13 +48,11 @@ def stance_section(run: Reads) -> Section:
     if change.height > MOST_DRAWN:
         notes.append(f"Panels show the first {MOST_DRAWN} of {change.height} propositions; the tables include all.")
     return Section(
-        "stances",
-        TITLE,
+        "stances", TITLE, notes=notes,
         says=[_sentence(row, course, sides[row["proposition"]], clock) for row in change.iter_rows(named=True)],
-        notes=notes,
         figures=[p for row in drawn.iter_rows(named=True) for p in _figures(row, bins, course, lines, clock)],
         tables=[made for row in change.iter_rows(named=True) for made in _tables(row, course, clock)],
-    )
+    )  # fmt: skip
 
 
 def _figures(
@@ -86,11 +85,9 @@ def _draw_histogram(axes: Chart, bins: pl.DataFrame, clock: Clock) -> None:
     amounts(axes)
 
 
-def _shares(bins: pl.DataFrame) -> np.ndarray[Any, np.dtype[np.float64]]:
-    out = np.zeros(BINS)
-    out[bins["bin"].to_numpy()] = bins["agents"].to_numpy()
-    shares: np.ndarray[Any, np.dtype[np.float64]] = out / max(1.0, float(out.sum()))
-    return shares
+def _shares(bins: pl.DataFrame) -> Float:
+    counts = np.bincount(bins["bin"].to_numpy(), bins["agents"].to_numpy(), BINS)
+    return np.asarray(counts / max(1.0, float(counts.sum())), np.float64)
 
 
 def _draw_bands(axes: Chart, course: pl.DataFrame, lines: pl.DataFrame, clock: Clock) -> None:
@@ -146,12 +143,8 @@ def _ends_table(name: str, row: dict[str, Any], course: pl.DataFrame, clock: Clo
     ends = [course.row(0, named=True), course.row(-1, named=True)]
     caption, head = f"{name}: initial and final", ["", "initial", "final"]
     both, each = turned(caption, head, ends, *_ENDS), turned(caption, ["", ""], [row], *_CHANGES)
-    return Table(
-        caption,
-        head,
-        [*both.rows, *([title, "", value] for title, value in each.rows)],
-        note=_SAME_PEOPLE.format(after_warm_up(clock)),
-    )
+    rows = [*both.rows, *([title, "", value] for title, value in each.rows)]
+    return Table(caption, head, rows, note=_SAME_PEOPLE.format(after_warm_up(clock)))
 
 
 _ENDS = (

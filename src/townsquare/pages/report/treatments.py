@@ -42,21 +42,11 @@ def treatment_section(run: Reads) -> Section | None:
             continue
         tested = corrected(effects)
         says.append(_sentence(name, float(treatment["share"]), tested))
-        tables.append(
-            table(
-                name, tested, (_outcome, "outcome"), (str, "estimate"),
-                (signed, "value", "95% CI low=low", "95% CI high=high"),
-                (three, "p", "p, Holm=p_holm"), (number, "people=persons", "treated"),
-            )
-        )  # fmt: skip
+        columns = (_outcome, "outcome"), (str, "estimate"), (signed, "value", "95% CI low=low", "95% CI high=high")
+        tests = (three, "p", "p, Holm=p_holm"), (number, "people=persons", "treated")
+        tables.append(table(name, tested, *columns, *tests))
         figures += [
-            Figure(
-                f"treatment-{at}-{nth}",
-                f"{name}: {_outcome(outcome)}, with 95% CI",
-                of_outcome,
-                _draw,
-                height=170,
-            )
+            Figure(f"treatment-{at}-{nth}", f"{name}: {_outcome(outcome)}, with 95% CI", of_outcome, _draw, height=170)
             for nth, outcome in enumerate(tested["outcome"].unique(maintain_order=True))
             for of_outcome in [tested.filter(pl.col("outcome") == outcome)]
         ]
@@ -71,11 +61,9 @@ def _sentence(name: str, share: float, tested: pl.DataFrame) -> str:
         for effect in clear.iter_rows(named=True)
     ]
     people = f"{number(row['treated'])} of the {number(row['persons'])} people present before it began were treated"
-    return f"{name} (assigned with probability {percent(share)}): {people}. " + (
-        f"Significant at the 5% level after Holm's correction: {'; '.join(clear_effects)}."
-        if clear_effects
-        else "No effect is significant at the 5% level after Holm's correction."
-    )
+    some = f"Significant at the 5% level after Holm's correction: {'; '.join(clear_effects)}."
+    none = "No effect is significant at the 5% level after Holm's correction."
+    return f"{name} (assigned with probability {percent(share)}): {people}. {some if clear_effects else none}"
 
 
 def _outcome(name: str) -> str:
