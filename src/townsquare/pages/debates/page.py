@@ -57,16 +57,9 @@ def write_debates(results: DebateResults) -> Path:
     arms = [arm for arm in results.arms if results.records(arm)]
     recorded = DebateResults(results.folder, tuple(arms), results.trials, results.failed)
     sections = [*_levels(recorded), *_courses(recorded), *_measured(recorded)] if arms else []
-    failed = [
-        f"trial {trial} of {printable(arm, 120)}: {printable(error, 300)}" for arm, trial, error in results.failed
-    ]
-    return Page(
-        "debates.html",
-        title=_title(results),
-        facts=_facts(results),
-        warnings=failed,
-        sections=sections,
-    ).write(results.folder / REPORT)
+    failed = [f"trial {at} of {printable(arm, 120)}: {printable(error, 300)}" for arm, at, error in results.failed]
+    page = Page("debates.html", title=_title(results), facts=_facts(results), warnings=failed, sections=sections)
+    return page.write(results.folder / REPORT)
 
 
 def _title(results: DebateResults) -> str:
@@ -159,7 +152,5 @@ def _measured(results: DebateResults) -> list[Section]:
     if any(arm.is_pair for arm in results.arms):
         says.append(PAIR_MEASURES)
     starts = ["Prior scale: factor on the contribution of each seed record to the initial stance."]
-    return [
-        Section("measures", "Summary", says=says, open_tables=[*crossed, *tables]),
-        Section("starts", "Starting conditions", says=starts, open_tables=[starts_table(results)]),
-    ]
+    summary = Section("measures", "Summary", says=says, open_tables=[*crossed, *tables])
+    return [summary, Section("starts", "Starting conditions", says=starts, open_tables=[starts_table(results)])]

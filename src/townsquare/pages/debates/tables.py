@@ -47,10 +47,8 @@ def arms_table(results: DebateResults, arms: Sequence[DebateArm], *, judged: boo
     """Return measures of all arms, one row each; arms are of one kind."""
     measures = [results.measures(arm, judged=judged) for arm in arms]
     names = list(measures[0])
-    rows = [
-        [arm.name, str(len(results.records(arm))), *(shown(name, values[name]) for name in names)]
-        for arm, values in zip(arms, measures, strict=True)
-    ]
+    pairs = zip(arms, measures, strict=True)
+    rows = [[arm.name, str(len(results.records(arm))), *(shown(name, of[name]) for name in names)] for arm, of in pairs]
     caption = "Measures of judged stances" if judged else "Measures of reported stances"
     return Table(caption, ["arm", "trials", *(TITLES[name] for name in names)], rows, note=NOTE)
 

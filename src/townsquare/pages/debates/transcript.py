@@ -46,11 +46,8 @@ def write_transcript(results: DebateResults, arm: DebateArm, *, figures: bool = 
 
 def _facts(results: DebateResults, arm: DebateArm) -> list[tuple[str, str]]:
     settings = arm.settings
-    facts = {
-        "arm": arm.name,
-        "trials": f"{len(results.records(arm))} of {results.trials}",
-        "rounds": settings["rounds"],
-    }
+    trials = f"{len(results.records(arm))} of {results.trials}"
+    facts = {"arm": arm.name, "trials": trials, "rounds": settings["rounds"]}
     members = {name: settings[name]["name"] for name in ("debater", "speaker", "judge")}
     facts |= members | {"opponent": settings["opponent"], "seed": settings["seed"]}
     return [(name, printable(str(value), 120)) for name, value in facts.items()]
@@ -58,15 +55,10 @@ def _facts(results: DebateResults, arm: DebateArm) -> list[tuple[str, str]]:
 
 def _trial(record: Plain) -> Plain:
     """Return one trial: its number, how each agent started, its turns in words, and the hash of its record."""
-    return {
-        "number": record["trial"],
-        "starts": [_start(side, agent) for side, agent in record["agents"].items()],
-        "turns": [
-            _turn(turn) | {"instruction": recorded["instruction"]}
-            for turn, recorded in zip(turns_of(record), record["turns"], strict=True)
-        ],
-        "hash": record["hash"],
-    }
+    starts = [_start(side, agent) for side, agent in record["agents"].items()]
+    pairs = zip(turns_of(record), record["turns"], strict=True)
+    turns = [_turn(turn) | {"instruction": recorded["instruction"]} for turn, recorded in pairs]
+    return {"number": record["trial"], "starts": starts, "turns": turns, "hash": record["hash"]}
 
 
 def _start(side: str, agent: Plain) -> str:

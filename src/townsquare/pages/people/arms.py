@@ -36,10 +36,8 @@ def answer(arms: Sequence[Arm]) -> list[str]:
     lines = [f"{sum(bool(arm.met) for arm in goals)} of {count(len(goals), 'goal')} are met."] if goals else []
     if by_constant:
         met = sum(bool(arm.met) for arm in by_constant)
-        lines.append(
-            "Arms without a verdict, predicted by constants (not counted as goals): "
-            f"{met} of {len(by_constant)} within ±5 percentage points."
-        )
+        within = f"{met} of {len(by_constant)} within ±5 percentage points"
+        lines.append(f"Arms without a verdict, predicted by constants (not counted as goals): {within}.")
     lines += [f"  Missed: {arm.dataset}, {arm.arm}: {_missed(arm)}; goal: {arm.goal}." for arm in asked if not arm.met]
     without = [arm for arm in arms if arm.met is None and NO_CONTROLS in arm.note]
     if without:

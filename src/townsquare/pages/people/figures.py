@@ -142,12 +142,11 @@ def _trace(axes: Chart, trace: Trace) -> None:
     )
     for label, level, role, width, dashes in levels:
         axes.plot([0, last], [level] * 2, color=color(role), linewidth=width, linestyle=dashes, label=label)
-    axes.plot(at, trace.stance, color=color("first"), label="replayed")
+    shade = color("first")
+    axes.plot(at, trace.stance, color=shade, label="replayed")
     for sign, marker, label in ((1.0, "^", "argument for"), (-1.0, "v", "argument against")):
         here = at[1:][trace.polarity == sign]
-        axes.plot(
-            here, trace.stance[here], linestyle="", marker=marker, markersize=7, color=color("first"), label=label
-        )
+        axes.plot(here, trace.stance[here], linestyle="", marker=marker, markersize=7, color=shade, label=label)
     places = np.concatenate([[0], trace.reading_at, [last]])
     stances = np.concatenate([[trace.initial], trace.reading, [trace.final]])
     axes.plot(places, stances, color=color("false"), linestyle=(0, (4, 2)), marker="o", markersize=5, label="reported")

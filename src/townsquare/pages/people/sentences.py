@@ -20,12 +20,10 @@ def _what(study: Study) -> list[str]:
     grid, ready = study.setup.grid, study.ready
     folds = len(study.held_out.chosen)
     unit = "answer to answer" if study.options.by == "step" else "first to last answer"
-    lines = [
-        f"{count(len(ready.people), 'trajectory', 'trajectories')} of {count(len(ready.persons), 'person', 'people')}, "
-        f"{unit}: {count(ready.spans.final.size, 'row')}; {folds} folds by {study.options.folds}, "
-        f"seed {study.options.seed}.",
-        f"One profile for everybody: {_pair(study.certainty, (grid.x_short, grid.y_short))}.",
-    ]
+    of = f"{count(len(ready.people), 'trajectory', 'trajectories')} of {count(len(ready.persons), 'person', 'people')}"
+    by = f"{folds} folds by {study.options.folds}, seed {study.options.seed}"
+    profile = _pair(study.certainty, (grid.x_short, grid.y_short))
+    lines = [f"{of}, {unit}: {count(ready.spans.final.size, 'row')}; {by}.", f"One profile for everybody: {profile}."]
     if ready.people.left_out:
         lines.append(f"{count(len(ready.people.left_out), 'row')} excluded as invalid.")
     return lines
@@ -33,30 +31,20 @@ def _what(study: Study) -> list[str]:
 
 def _pair(certainty: Certainty, names: tuple[str, str]) -> str:
     pairs = zip(names, (certainty.x, certainty.y), strict=True)
-    return ", ".join(f"{name} = {_number(interval)}" for name, interval in pairs)
-
-
-def _number(interval: tuple[float, float, float]) -> str:
-    return with_interval(*interval, "{:.3g}".format)
+    return ", ".join(f"{name} = {with_interval(*interval, '{:.3g}'.format)}" for name, interval in pairs)
 
 
 def _against(study: Study) -> list[str]:
     rule = study.setup.grid.rule
-    lines = [
-        f"{rule} is {verdict(study.scored.paired[name].people, METHODS[name])}."
-        for name in ("no_change", "prior_only", "linear", "mean_received", "regression")
-    ]
+    names = ("no_change", "prior_only", "linear", "mean_received", "regression")
+    lines = [f"{rule} is {verdict(study.scored.paired[name].people, METHODS[name])}." for name in names]
     if kind_of(study.scored.paired["prior_only"].people) != BETTER:
-        lines.append(
-            f"{rule} does not beat prior only: we find no evidence that the messages, as {rule} uses them, "
-            "improve the prediction."
-        )
+        improve = f"the messages, as {rule} uses them, improve the prediction"
+        lines.append(f"{rule} does not beat prior only: we find no evidence that {improve}.")
     floor = study.ready.floor
     if floor.n:
-        words = f"in {count(floor.n, 'control conversation')}, the RMSE of change was "
-        lines.append(
-            f"Noise floor: {words}{number(floor.rmse, 3)} (mean absolute change {number(floor.mean_change, 3)})."
-        )
+        rmse = f"the RMSE of change was {number(floor.rmse, 3)} (mean absolute change {number(floor.mean_change, 3)})"
+        lines.append(f"Noise floor: in {count(floor.n, 'control conversation')}, {rmse}.")
     if OF_CONTROLS in study.scored.paired:
         lines.append(f"{rule} is {verdict(study.scored.paired[OF_CONTROLS].people, METHODS[OF_CONTROLS])}.")
     return lines
@@ -64,19 +52,13 @@ def _against(study: Study) -> list[str]:
 
 def _people(study: Study) -> list[str]:
     people = study.people
-    lines = [
-        f"Both individual parameters are identified for {percent(people.share_identified('both'))} of "
-        f"{count(len(people.people), 'person', 'people')}."
-    ]
+    share, of = percent(people.share_identified("both")), count(len(people.people), "person", "people")
+    later = "Too few people answered more than once to test individual parameters on later answers."
     if people.known is not None:
-        paired = people.known.paired[RULE].people
-        lines.append(
-            f"For people with earlier answers, individual parameters are {verdict(paired, 'one profile for all')}, "
-            f"over {count(people.known.n, 'row')}; RMSE {estimated(people.known.scores[NEXT].people)}."
-        )
-    else:
-        lines.append("Too few people answered more than once to test individual parameters on later answers.")
-    return lines
+        better = verdict(people.known.paired[RULE].people, "one profile for all")
+        rows, rmse = count(people.known.n, "row"), estimated(people.known.scores[NEXT].people)
+        later = f"For people with earlier answers, individual parameters are {better}, over {rows}; RMSE {rmse}."
+    return [f"Both individual parameters are identified for {share} of {of}.", later]
 
 
 def cautions(study: Study) -> list[str]:
@@ -84,16 +66,12 @@ def cautions(study: Study) -> list[str]:
     grid = study.setup.grid
     lines = [f"Caution: {words}." for words in study.certainty.warnings]
     if study.people.share_identified("both") < 0.5:
-        lines.append(
-            f"Caution: for most people {grid.x_short} and {grid.y_short} are not separately identified; use the "
-            "distribution in the population, not individual estimates."
-        )
+        not_apart = f"for most people {grid.x_short} and {grid.y_short} are not separately identified"
+        lines.append(f"Caution: {not_apart}; use the distribution in the population, not individual estimates.")
     if len(study.held_out.chosen) < study.options.n_folds:
         lines.append(f"Caution: only {len(study.held_out.chosen)} folds, because there are no more groups.")
     sizes = [int((study.held_out.fold == number).sum()) for number in range(len(study.held_out.chosen))]
     if max(sizes) > 2 * min(sizes):
-        lines.append(
-            f"Caution: folds differ in size ({min(sizes)} to {max(sizes)} rows): one {study.options.folds} holds "
-            "most of the data."
-        )
+        most = f"one {study.options.folds} holds most of the data"
+        lines.append(f"Caution: folds differ in size ({min(sizes)} to {max(sizes)} rows): {most}.")
     return lines

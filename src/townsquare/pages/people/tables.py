@@ -78,10 +78,8 @@ def people_table(fit: PooledFit, names: tuple[str, str]) -> Table:
 def kinds_table(study: Study, kinds: Kinds) -> Table:
     """Return the kinds of people: shares, parameters, and spread of answers."""
     grid = study.setup.grid
-    rows = [
-        [percent(share), *(f"{value:.4g}" for value in grid.cell(cell)), three(error)]
-        for cell, share, error in zip(kinds.cell.tolist(), kinds.share.tolist(), kinds.error.tolist(), strict=True)
-    ]
+    listed = zip(kinds.cell.tolist(), kinds.share.tolist(), kinds.error.tolist(), strict=True)
+    rows = [[percent(share), *map("{:.4g}".format, grid.cell(cell)), three(error)] for cell, share, error in listed]
     head = ["share of people", grid.x_short, grid.y_short, "spread of answers (sd)"]
     return Table("Kinds of people: a mixture of parameter sets", head, rows, note="Fitted to everybody.")
 

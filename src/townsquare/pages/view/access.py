@@ -28,9 +28,7 @@ _FRESH = {"Cache-Control": "no-store"}
 _DO = "open the whole address that `townsquare view` printed; each start prints a new one"
 # A browser leaves the cookie out where a page of another site, or a file, leads here. This page is the viewer's own.
 _SCRIPT = 'location.replace("/?" + location.hash)'
-_STYLE, _PAGE_TEXT = (
-    (Path(__file__).parent / name).read_text(encoding="utf-8") for name in ("refused.css", "refused.html")
-)
+_STYLE, _PAGE_TEXT = (Path(__file__).with_name(f"refused.{kind}").read_text("utf-8") for kind in ("css", "html"))
 
 
 def new_token() -> str:
@@ -59,8 +57,7 @@ class OnlyWithToken:
     """
 
     def __init__(self, app: ASGIApp, token: str) -> None:
-        self._app = app
-        self._token = token
+        self._app, self._token = app, token
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer, or hand on."""
@@ -100,10 +97,8 @@ def _refused(request: Request) -> Response:
     again = came_by_link and request.scope["path"] == _PAGE and TOKEN not in request.query_params
     script = f"<script>{_SCRIPT}</script>" if again else ""
     page = Template(_PAGE_TEXT).substitute(style=_STYLE, script=script)
-    policy = (
-        f"default-src 'none'; script-src {_digest(_SCRIPT)}; style-src {_digest(_STYLE)}; base-uri 'none'; "
-        "form-action 'none'; frame-ancestors 'none'"
-    )
+    allowed = f"script-src {_digest(_SCRIPT)}; style-src {_digest(_STYLE)}"
+    policy = f"default-src 'none'; {allowed}; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
     return HTMLResponse(page, 401, {**headers, **_FRESH, "Content-Security-Policy": policy})
 
 

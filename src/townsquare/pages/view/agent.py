@@ -65,10 +65,8 @@ def agent_step(of: Snapshot, number: int, step: int) -> dict[str, Any]:
 def claims(of: Snapshot, number: int, most: int) -> dict[str, Any]:
     """Return how far an agent believed at most so many of its claims, changed answers first, in sentences."""
     beliefs = claims_of(queries.OfAgent(of, number), number)
-    return {
-        "met": len(beliefs),
-        "claims": [{**asdict(belief), "sentences": belief.sentences} for belief in beliefs[:most]],
-    }
+    listed = [{**asdict(belief), "sentences": belief.sentences} for belief in beliefs[:most]]
+    return {"met": len(beliefs), "claims": listed}
 
 
 def claim_table(of: Snapshot, number: int) -> pl.DataFrame:

@@ -137,9 +137,8 @@ def _shares(of: Snapshot, roots: list[int]) -> pl.DataFrame:
     rows, parent, root = (posts[name].to_numpy() for name in ("post", "parent", "root"))
     known = np.where(np.isin(parent, rows), parent, root)
     parent = np.where(posts["kind"] == PostKind.SHARE, np.searchsorted(rows, known), -1)
-    return queries.with_who(posts, of.cached).select(
-        "post", pl.Series("parent", parent, pl.Int32), "step", pl.col("author").alias("agent"), "who"
-    )
+    columns = "post", pl.Series("parent", parent, pl.Int32), "step", pl.col("author").alias("agent"), "who"
+    return queries.with_who(posts, of.cached).select(columns)
 
 
 def _first_seen(of: Snapshot, roots: list[int]) -> pl.DataFrame:

@@ -211,15 +211,8 @@ def facts(of: Experiment, arm: str) -> dict[str, Any]:
 def _fact(check: Any) -> dict[str, Any]:
     fact, ends = check.fact, (check.low, check.high)
     interval = "" if any(math.isnan(end) for end in ends) else " to ".join(short_number(end) for end in ends)
-    return {
-        "fact": fact.id,
-        "statement": fact.statement,
-        "target": fact.target,
-        "unit": fact.unit,
-        "value": short_number(check.value),
-        "interval": interval,
-        "inside": check.verdict,
-    }
+    shown = {"value": short_number(check.value), "interval": interval, "inside": check.verdict}
+    return {"fact": fact.id, "statement": fact.statement, "target": fact.target, "unit": fact.unit} | shown
 
 
 def person(library: Library, of: Experiment, asked: Asked) -> dict[str, Any]:
@@ -263,13 +256,9 @@ def course_frame(library: Library, asked: Asked) -> tuple[pl.DataFrame, dict[str
     names = asked.every("run")[:MOST_RUNS]
     if not names:
         raise SettingError("run", got="none", allowed="the id of a run, or `comparison` with that of a comparison")
-    snapshots = [library.snapshot(name) for name in dict.fromkeys(names)]
-    keys = ("arm", "seed")
-    parts = [
-        courses(each.cached).with_columns(arm=pl.lit(each.id), seed=pl.lit(0, pl.Int64)).select(*keys, *COURSES)
-        for each in snapshots
-    ]
-    return pl.concat(parts), {name: name for name in names}
+    cached = {name: library.snapshot(name).cached for name in names}
+    parts = [courses(run).with_columns(arm=pl.lit(name), seed=pl.lit(0, pl.Int64)) for name, run in cached.items()]
+    return pl.concat(parts).select("arm", "seed", *COURSES), {name: name for name in names}
 
 
 def overlay(library: Library, asked: Asked) -> dict[str, Any]:

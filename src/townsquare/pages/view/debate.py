@@ -71,11 +71,8 @@ def _of_arm(table: Callable[[DebateResults], pl.DataFrame]) -> Callable[[DebateR
 def side_table(results: DebateResults, asked: Asked) -> pl.DataFrame:
     """Return who debated in each trial of an arm, and from where they started, for the CSV."""
     arm = arm_of(results, asked.word("arm"))
-    rows = [
-        {"arm": arm.name, "trial": record["trial"], **agent}
-        for record in results.records(arm)
-        for agent in _agents(record)
-    ]
+    agents = [(record["trial"], agent) for record in results.records(arm) for agent in _agents(record)]
+    rows = [{"arm": arm.name, "trial": trial, **agent} for trial, agent in agents]
     return pl.DataFrame(rows, infer_schema_length=None)
 
 

@@ -120,10 +120,8 @@ def influence(of: Snapshot) -> dict[str, Any]:
 def neighbors(of: Snapshot, agent: int) -> dict[str, Any]:
     """Return whom an agent follows and who follows it, after the last step."""
     rows = queries.follows_at_end(of)
-    return {
-        "follows": rows.filter(pl.col("follower") == agent)["followed"].to_list(),
-        "followed_by": rows.filter(pl.col("followed") == agent)["follower"].to_list(),
-    }
+    follows, followed_by = rows.filter(follower=agent)["followed"], rows.filter(followed=agent)["follower"]
+    return {"follows": follows.to_list(), "followed_by": followed_by.to_list()}
 
 
 def stance_codes(of: Snapshot, step: int, proposition: int) -> bytes:
@@ -142,9 +140,8 @@ def node_table(of: Snapshot, step: int, proposition: int) -> pl.DataFrame:
     nodes = pl.DataFrame({name: made[name] for name in names}).with_columns(pl.col("agent").cast(pl.Int32))
     stances = queries.stances_at(of.run, step, proposition)
     moved = queries.influence(of).rename({"moved": "moved_others"})
-    return queries.joined(nodes, "agent", moved, stances).with_columns(
-        pl.col("moved_others").fill_null(0.0), pl.lit(step).alias("step")
-    )
+    rows = queries.joined(nodes, "agent", moved, stances)
+    return rows.with_columns(pl.col("moved_others").fill_null(0.0), step=pl.lit(step))
 
 
 def _graph(of: Snapshot) -> tuple[pl.DataFrame, Int64, Int64]:

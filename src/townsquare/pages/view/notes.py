@@ -69,11 +69,8 @@ def note(of: Snapshot, number: int, step: int) -> dict[str, Any]:
     scores = of.cached.table("note_scores").filter(pl.col("note") == number)
     course = queries.worded(scores, "note_scores").with_columns(pl.col("intercept", "factor").fill_nan(None))
     scored = _scored(of, step)
-    return {
-        "course": columns(course.drop("note"), _DIGITS),
-        "history": _history(of, number).to_dicts(),
-        **({"rounds": None} if scored is None else _why(scored, number)),
-    }
+    why = {"rounds": None} if scored is None else _why(scored, number)
+    return {"course": columns(course.drop("note"), _DIGITS), "history": _history(of, number).to_dicts(), **why}
 
 
 def _with_posts(of: Snapshot) -> pl.DataFrame:
@@ -101,12 +98,9 @@ def _history(of: Snapshot, number: int) -> pl.DataFrame:
     low, status = int(NoteStatus.NOT_HELPFUL), pl.col("status")
     changes_of = of.cached.table("note_scores").filter(pl.col("note") == number).with_columns(before=status.shift())
     other = changes_of.filter(status.ne_missing(pl.col("before")) & ((status == low) | (pl.col("before") == low)))
-    reasons = [f"intercept {intercept:.2f}" for intercept in other["intercept"].to_list()]
-    named = queries.worded(other, "note_scores").select(
-        "step", what="status", reason=pl.Series(reasons, dtype=pl.String)
-    )
-    apart = named.filter(pl.col("what") != "shown")
-    return pl.concat([shown, apart]).sort("step", maintain_order=True)
+    reason = pl.Series([f"intercept {intercept:.2f}" for intercept in other["intercept"]], dtype=pl.String)
+    named = queries.worded(other, "note_scores").select("step", what="status", reason=reason)
+    return pl.concat([shown, named.filter(pl.col("what") != "shown")]).sort("step", maintain_order=True)
 
 
 # --- scored again ------------------------------------------------------------------------------------------
@@ -189,9 +183,8 @@ def raters(of: Snapshot, step: int, number: int) -> pl.DataFrame:
         rater = np.unique(scored.rows.rater)
         intercept = scored.results.people.second.raters.intercept[rater]
         columns = rater, scored.factor[rater], intercept, scored.results.people.passed[rater]
-        known = pl.DataFrame(dict(zip(schema, columns, strict=True)), schema=schema).with_columns(
-            pl.col("factor", "intercept").fill_nan(None)
-        )
+        known = pl.DataFrame(dict(zip(schema, columns, strict=True)), schema=schema)
+        known = known.with_columns(pl.col("factor", "intercept").fill_nan(None))
     stances = queries.stances_at(of.run, step, number).select("agent", "stance")
     return queries.joined(known, "agent", stances)
 
@@ -251,7 +244,5 @@ def _sides(scored: Scored, of_note: np.ndarray) -> list[dict[str, Any]]:
     factor, passed = scored.factor[rater], scored.results.people.passed[rater]
     sides = {"left": passed & (factor < 0), "right": passed & (factor >= 0), "not counted": ~passed | np.isnan(factor)}
     words = {"helpful": 1.0, "somewhat": 0.5, "not_helpful": 0.0}
-    return [
-        {"side": side, **{word: int((value[of] == at).sum()) for word, at in words.items()}}
-        for side, of in sides.items()
-    ]
+    counts = {side: {word: int((value[of] == at).sum()) for word, at in words.items()} for side, of in sides.items()}
+    return [{"side": side, **counted} for side, counted in counts.items()]

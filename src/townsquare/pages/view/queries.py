@@ -102,10 +102,7 @@ def agent_names(run: CachedRun) -> pl.DataFrame:
 def post_texts(run: CachedRun) -> pl.DataFrame:
     """Return ``post``, ``root``, ``content`` (of the root, untrusted), ``root_kind``, ``veracity``, ``root_author``."""
     posts = worded(run.table("posts"), "posts")
-    roots = posts.select(
-        pl.col("post").alias("root"), "text", pl.col("kind").alias("root_kind"), "veracity",
-        pl.col("author").alias("root_author"),
-    )  # fmt: skip
+    roots = posts.select("text", "veracity", root="post", root_kind="kind", root_author="author")
     rows = joined(posts.select("post", "root"), "root", roots)
     columns = "post", "root", pl.col("content").fill_null(""), "root_kind", "veracity", "root_author"
     return with_text(rows, run).select(columns)
@@ -221,10 +218,8 @@ def traits(of: Snapshot) -> list[dict[str, Any]]:
     values = of.cached.table("trait_values").select("trait", "value", "label", "answer")
     given = of.cached.table("traits").group_by("trait", "value").len("persons")
     rows = given.join(values, on=["trait", "value"]).sort("trait", "value")
-    return [
-        {"trait": label, "answers": part.select("answer", "persons").to_dicts()}
-        for (label,), part in rows.group_by("label", maintain_order=True)
-    ]
+    parts = rows.group_by("label", maintain_order=True)
+    return [{"trait": label, "answers": part.select("answer", "persons").to_dicts()} for (label,), part in parts]
 
 
 def memories_of(of: Snapshot, agent: int, step: int) -> pl.DataFrame:

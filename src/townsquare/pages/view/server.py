@@ -70,17 +70,11 @@ def app(folder: Path | str, token: str = "") -> Starlette:
         **{f"/api/{name}": partial(_answer, library, name) for name in QUESTIONS},
         **{f"/csv/{name}": partial(_table, library, name) for name in tables.TABLES},
     }
-    routes = [
-        *(Route(path, _endpoint(answer)) for path, answer in answers.items()),
-        Route("/api/events", EventStreams(library)),
-        Mount("/", StaticFiles(directory=STATIC, html=True)),
-    ]
-    guards = [
-        Middleware(OnlyFromHere),
-        *([Middleware(OnlyWithToken, token=token)] if token else []),
-        Middleware(GZipMiddleware, minimum_size=2048, compresslevel=1),
-    ]
-    return Starlette(routes=routes, middleware=guards)
+    asked = [Route(path, _endpoint(answer)) for path, answer in answers.items()]
+    files = Mount("/", StaticFiles(directory=STATIC, html=True))
+    signed_in = [Middleware(OnlyWithToken, token=token)] if token else []
+    guards = [Middleware(OnlyFromHere), *signed_in, Middleware(GZipMiddleware, minimum_size=2048, compresslevel=1)]
+    return Starlette(routes=[*asked, Route("/api/events", EventStreams(library)), files], middleware=guards)
 
 
 def _without(of: Snapshot, agent: int, step: int, number: int, rank: int, post: int) -> dict[str, Any]:
@@ -196,25 +190,19 @@ def _listing(library: Library, asked: Asked) -> Response:
     summaries = _summaries(library, asked)
     names = sorted({name for of in library.comparisons().values() for name in comparisons.known_outcomes(of)})
     rows = library.rows(LIST_SECONDS)
-    return json_answer(
-        {
-            "folder": library.root.name,
-            "runs": rows,
-            "debates": list(library.debates()),
-            "comparisons": summaries,
-            "outcomes": [{"name": name, "title": describe(name).title} for name in names],
-            "pending": sum(row["state"] == "pending" for row in rows),
-        }
-    )
+    outcomes = [{"name": name, "title": describe(name).title} for name in names]
+    pending = sum(row["state"] == "pending" for row in rows)
+    listing = {"folder": library.root.name, "runs": rows, "debates": list(library.debates())}
+    return json_answer({**listing, "comparisons": summaries, "outcomes": outcomes, "pending": pending})
 
 
 def _summaries(library: Library, asked: Asked) -> list[dict[str, Any]]:
-    outcome, every = asked.word("outcome"), library.comparisons()
-    made = (
-        (of, library.once_for(of, outcome, partial(comparisons.summary, library, name, of, outcome)))
-        for name, of in every.items()
-    )
-    return [{**summary, "report": comparisons.has_report(of)} for of, summary in made]
+    outcome = asked.word("outcome")
+    summaries: list[dict[str, Any]] = []
+    for name, of in library.comparisons().items():
+        summary = library.once_for(of, outcome, partial(comparisons.summary, library, name, of, outcome))
+        summaries.append({**summary, "report": comparisons.has_report(of)})
+    return summaries
 
 
 # Answers that take long: stored in a file next to a run that is over.

@@ -6,7 +6,7 @@ import asyncio
 import logging
 import socket
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from threading import Thread
 from time import sleep
@@ -70,16 +70,10 @@ def listen(port: int | None) -> socket.socket:
     SettingError
         The port asked for is taken, or no port.
     """
-    for wanted in (PORT, 0) if port is None else (port,):
-        made = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
-        made.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        try:
-            made.bind((LOOPBACK, wanted))
-            made.listen()  # a browser that opens the address at once waits for the server
-        except (OSError, OverflowError):
-            made.close()
-            continue
-        return made
+    ports = (PORT, 0) if port is None else (port,) if port in range(2**16) else ()
+    for wanted in ports:
+        with suppress(OSError):
+            return socket.create_server((LOOPBACK, wanted))  # it listens: a browser that asks at once is answered
     raise SettingError("--port", got=str(port), allowed="a free port from 1024 to 65535, or 0 for any")
 
 
@@ -107,14 +101,9 @@ def server(folder: Path | str, token: str = "") -> Viewer:
     """Return the viewer of a folder, ready to run on a socket; raises as :func:`~townsquare.pages.view.server.app`."""
     pages = app(folder, token)
     config = uvicorn.Config(
-        pages,
-        http=Punctual,
-        ws="none",
-        log_level="warning",
-        access_log=False,
-        server_header=False,
+        pages, http=Punctual, ws="none", log_level="warning", access_log=False, server_header=False,
         timeout_graceful_shutdown=_GRACE,
-    )
+    )  # fmt: skip
     made = Viewer(config)
     pages.state.ending = lambda: made.should_exit
     return made
