@@ -92,20 +92,14 @@ class Memory:
         texts = [self._all[row].text for row in self.claims]
         polarity, strength = self._judged()
         check_records(polarity[first:], strength[first:])
-        came = Arrivals(
-            np.array([0, len(self.claims)]),
-            np.array(polarity, np.int8),
-            np.array(strength, np.float64),
-            near_pairs(self._vectors.of(texts), texts, first, theta),
-        )
+        near = near_pairs(self._vectors.of(texts), texts, first, theta)
+        columns = np.array(polarity, np.int8), np.array(strength, np.float64)
+        came = Arrivals(np.array([0, len(self.claims)]), *columns, near)
         self._flags = np.concatenate([self._flags, np.zeros(len(rows), np.uint8)])
         outcome = resolve(came, self._flags, first, np.array([[stance]]), theta, own=own)
         self._count_new()
-        moves: list[Move] = []
         changes = zip(outcome.change[::2].tolist(), outcome.by[::2].tolist(), outcome.replaced.tolist(), strict=True)
-        for at, change in enumerate(changes, first):
-            moves += self._moves(at, *change)
-        return tuple(moves)
+        return tuple(move for at, change in enumerate(changes, first) for move in self._moves(at, *change))
 
     def _moves(self, at: int, change: int, by: int, replaced: int) -> tuple[Move, ...]:
         row = self.claims[at]
@@ -114,10 +108,8 @@ class Memory:
         if replaced < 0:
             return (Move(HoldingChange.ACCEPTED, row, -1, self.amounts[at]),)
         old = self.claims[replaced]
-        return (
-            Move(HoldingChange.ARCHIVED, old, row, -self.amounts[replaced]),
-            Move(HoldingChange.ACCEPTED, row, old, self.amounts[at]),
-        )
+        archived = Move(HoldingChange.ARCHIVED, old, row, -self.amounts[replaced])
+        return (archived, Move(HoldingChange.ACCEPTED, row, old, self.amounts[at]))
 
     def _count_new(self) -> None:
         """Note what each record that has come adds to the log odds while it is active."""

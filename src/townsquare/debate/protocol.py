@@ -169,15 +169,12 @@ class DebateFacts(StudyFacts):
         return [*arms_table(self.results.arms), *super().other_settings()]
 
     def _members(self) -> Sequence[Block]:
-        shown = ("debater", "speaker")
-        return [block for role in self.members if role not in shown for block in self.doc(role)]
+        return [block for role in self.members if role not in ("debater", "speaker") for block in self.doc(role)]
 
     def _outcomes(self) -> Sequence[Block]:
         titles = bundled_labels("debate_measures")
-        rows = [
-            (quoted(row[0]), row[1], titles.get(row[2], row[2]), *row[3:])
-            for row in self.results.measures_frame().rows()
-        ]
+        measured = self.results.measures_frame().rows()
+        rows = [(quoted(arm), stance, titles.get(name, name), *rest) for arm, stance, name, *rest in measured]
         heads = ((str, "arm", "stance", "measure"), (signed_three, "mean", "95% low", "95% high"), (number, "debates"))
         return [table("Measures over trials", rows, *heads)]
 

@@ -120,8 +120,7 @@ class DebateResults:
         self, arm: DebateArm, trial: int, result: TrialResult | BaseException, store: ObjectStore | None = None
     ) -> DebateResults:
         """Write the result of a trial into the folder, and to a store; return the debates with this result added."""
-        if isinstance(result, BaseException):
-            result = TrialResult(None, error=result)
+        result = TrialResult(None, error=result) if isinstance(result, BaseException) else result
         if result.calls:
             with closing(SqliteCalls(self.folder / CALLS)) as calls:
                 calls.put_all(result.calls)

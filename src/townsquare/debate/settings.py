@@ -110,10 +110,7 @@ class Debates(Section):
         own = self.agent(side)
         words = self.pairing.split("/")
         uptake, anchoring = PROFILES[words[side]] if self.pairing else (self.uptake, self.anchoring)
-        return (
-            uptake if own.uptake is None else own.uptake,
-            anchoring if own.anchoring is None else own.anchoring,
-        )
+        return (uptake if own.uptake is None else own.uptake, anchoring if own.anchoring is None else own.anchoring)
 
     def agent(self, side: int) -> Agent:
         """Return the settings of the agent of a side alone."""

@@ -88,11 +88,8 @@ def _seeds(resolved: ResolvedDebate, side: int, trial: int) -> tuple[Int64, floa
     if start.kind == "own_side":
         scale = 1.0 if start.prior_scale == "meet" else start.prior_scale
         return np.sort(at[np.argsort(order, kind="stable")[: start.seeds]]), scale
-    scale = _prior_scale(settings, bank, at, wanted, anchoring)
-    chosen = choose_seeds(
-        bank.polarity[at], bank.strength[at], wanted, anchoring, number=start.seeds, prior_scale=scale, order=order,
-        where=where,
-    )  # fmt: skip
+    scale, pool = _prior_scale(settings, bank, at, wanted, anchoring), (bank.polarity[at], bank.strength[at])
+    chosen = choose_seeds(*pool, wanted, anchoring, number=start.seeds, prior_scale=scale, order=order, where=where)
     return at[chosen.chosen], scale
 
 
@@ -125,13 +122,11 @@ def check_starts(arms: Mapping[str, ResolvedDebate], trials: Sequence[int]) -> N
                 continue
             low, high = min(attained, key=attained.__getitem__), max(attained, key=attained.__getitem__)
             if attained[high] - attained[low] > tolerance:
-                raise SettingError(
-                    f"start of {SIDES[side]} in trial {trial}",
-                    got=f"{attained[low]:+.3f} in arm {low} and {attained[high]:+.3f} in arm {high}",
-                    allowed=f"stances within start.tolerance = {tolerance:g} of one another",
-                    do="match them with a prior scale (start.prior_scale=meet), change start.seeds,"
-                    " or accept unequal starts with a larger start.tolerance",
-                )
+                got = f"{attained[low]:+.3f} in arm {low} and {attained[high]:+.3f} in arm {high}"
+                allowed = f"stances within start.tolerance = {tolerance:g} of one another"
+                do = "match them with a prior scale (start.prior_scale=meet), change start.seeds,"
+                do += " or accept unequal starts with a larger start.tolerance"
+                raise SettingError(f"start of {SIDES[side]} in trial {trial}", got=got, allowed=allowed, do=do)
 
 
 def asks(resolved: ResolvedDebate) -> bool:

@@ -176,11 +176,8 @@ def hold_debates(
         results = DebateResults(out, listed, len(numbers))
         server.bring(results)
         where = targets.store.where if targets.store else str(out.resolve()) if targets.on != HERE else ""
-        jobs = [
-            TrialJob(arm, trial, out.resolve(), where)
-            for arm, trial in itertools.product(listed, numbers)
-            if not results.has(arm, trial)
-        ]
+        missing = [key for key in itertools.product(listed, numbers) if not results.has(*key)]
+        jobs = [TrialJob(arm, trial, out.resolve(), where) for arm, trial in missing]
         done = len(listed) * len(numbers) - len(jobs)
         earlier, workers = Progress(done, done, 0, 0), workers if len(jobs) > 1 else 1
         results.save(targets.store)

@@ -257,9 +257,8 @@ def _claims(resolved: ResolvedDebate, utterance: Utterance, speaker: str) -> lis
     if resolved.settings.evidence.extractor != DECLARED:
         claims = _read_claims(resolved, utterance.text)
     elif utterance.claims is None:
-        raise ContractError(
-            "evidence.extractor", got="`declared`, and a speaker that declares no claims", do="choose an extractor"
-        )
+        got = "`declared`, and a speaker that declares no claims"
+        raise ContractError("evidence.extractor", got=got, do="choose an extractor")
     else:
         claims = [check_claim(speaker, claim) for claim in utterance.claims]
     given, texts = [claim.strength for claim in claims], [claim.text for claim in claims]

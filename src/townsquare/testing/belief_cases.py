@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import replace
 from typing import Any, NamedTuple
 
@@ -59,11 +60,10 @@ def random_params(rule: BeliefRule, n: int, rng: np.random.Generator) -> AgentPa
 
 
 def _accepts(rule: BeliefRule, name: str, value: float) -> bool:
-    try:
+    with suppress(ValidationError):
         rule.params(**{name: value})
-    except ValidationError:
-        return False
-    return True
+        return True
+    return False
 
 
 def random_inputs(

@@ -179,14 +179,12 @@ def _hull(case: Case) -> tuple[Float, Float]:
     exposures, own, state = case.inputs.exposures, case.inputs.own, case.state
     low, high = np.minimum(state.stance, state.start), np.maximum(state.stance, state.start)
     weighs = exposures.weight > 0
-    seen = [
-        (owners(exposures.indptr)[weighs], exposures.proposition[weighs], exposures.stance[weighs]),
-        (owners(own.indptr), own.proposition, own.stance),
-    ]
+    reader, proposition = owners(exposures.indptr), exposures.proposition
+    seen = [(reader[weighs], proposition[weighs], exposures.stance[weighs])]
+    seen.append((owners(own.indptr), own.proposition, own.stance))
     if (author_stance := case.inputs.authors.columns.get("stance")) is not None:
         known = weighs & ~np.isnan(author_stance)
-        agent, stance = owners(exposures.indptr)[known], author_stance[known].astype(np.float64)
-        seen.append((agent, exposures.proposition[known], stance))
+        seen.append((reader[known], proposition[known], author_stance[known].astype(np.float64)))
     for agent, proposition, stance in seen:
         np.minimum.at(low, (agent, proposition), stance)
         np.maximum.at(high, (agent, proposition), stance)
@@ -220,11 +218,8 @@ def _check_marks(rule: BeliefRule, case: Case, rng: np.random.Generator) -> None
     if rule.veracities is None:
         return
     contents = case.inputs.contents
-    without = {
-        "verdict": contents._replace(verdict=np.zeros_like(contents.verdict)),
-        "note": contents._replace(noted=np.zeros_like(contents.noted)),
-    }
-    for name, shown in without.items():
+    for name, column in (("verdict", "verdict"), ("note", "noted")):
+        shown = contents._replace(**{column: np.zeros_like(getattr(contents, column))})
         after, _ = run_step(rule, case._replace(inputs=replace(case.inputs, contents=shown)))
         met = rule.veracities(after, case.params)
         if np.any(getattr(met, name)) or np.any(getattr(met, f"judged_{name}")):

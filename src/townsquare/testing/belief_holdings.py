@@ -73,10 +73,8 @@ def _meet(agent: _Agent, rank: int, post: int, rng: np.random.Generator) -> None
 def _gathered(agents: list[_Agent], n_propositions: int, rng: np.random.Generator) -> Holdings:
     records, changes, claim_exposures = [], [], []
     m = sum(len(agent.claim_exposures) for agent in agents)
-    shown_with = zip(
-        rng.integers(0, 12, m), [np.nan] * m, rng.poisson(3, m), rng.random(m) < 0.5,
-        rng.choice([0.25, 0.5, 1.0], m), strict=True,
-    )  # fmt: skip
+    columns = rng.integers(0, 12, m), [np.nan] * m, rng.poisson(3, m), rng.random(m) < 0.5
+    shown_with = zip(*columns, rng.choice([0.25, 0.5, 1.0], m), strict=True)
     for agent in agents:
         by_claim = sorted(agent.records.items())
         position = {claim: at for at, (claim, _) in enumerate(by_claim)}

@@ -16,8 +16,9 @@ import threading
 import time
 from collections import Counter
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 import orjson
 
@@ -144,33 +145,22 @@ class ChatServer:
         self.seen = Seen()
         self.url = ""
         self._port = port
-        self._loop: asyncio.AbstractEventLoop | None = None
-        self._thread: threading.Thread | None = None
-        self._runner: web.AppRunner | None = None
-
-    def start(self) -> ChatServer:
-        """Listen on loopback; the port is free if none was given."""
         self._loop = asyncio.new_event_loop()
         self._thread = threading.Thread(target=self._loop.run_forever, name="chat-server", daemon=True)
+        self._runner: web.AppRunner
+
+    def __enter__(self) -> Self:
+        """Listen on loopback; the port is free if none was given."""
         self._thread.start()
         asyncio.run_coroutine_threadsafe(self._listen(), self._loop).result()
         return self
 
-    def stop(self) -> None:
+    def __exit__(self, *error: object) -> None:
         """Cut what is under way and stop listening."""
-        if self._loop is None or self._thread is None or self._runner is None:
-            return
         asyncio.run_coroutine_threadsafe(self._runner.cleanup(), self._loop).result()
         self._loop.call_soon_threadsafe(self._loop.stop)
         self._thread.join()
         self._loop.close()
-        self._loop = None
-
-    def __enter__(self) -> ChatServer:
-        return self.start()
-
-    def __exit__(self, *error: object) -> None:
-        self.stop()
 
     async def _listen(self) -> None:
         app = web.Application(client_max_size=64 * 1024 * 1024)
@@ -315,14 +305,11 @@ def asked_of(body: Mapping[str, Any], ignored: frozenset[str] = frozenset()) -> 
         if mark:
             schema, content = orjson.loads(written), content.rstrip("\n")
         messages.append(Message(str(message.get("role")), content))
+    most = body.get("max_tokens", body.get("max_completion_tokens", 512))
     request = Request(
-        purpose="",
-        messages=tuple(messages),
-        schema=schema,
-        name=name_of(body) or "reply",
-        temperature=body.get("temperature", 0.0),
-        max_tokens=body.get("max_tokens", body.get("max_completion_tokens", 512)),
-    )
+        purpose="", messages=tuple(messages), schema=schema, name=name_of(body) or "reply",
+        temperature=body.get("temperature", 0.0), max_tokens=most,
+    )  # fmt: skip
     return request, is_tool
 
 
@@ -351,10 +338,8 @@ def main(arguments: list[str] | None = None) -> None:
     with ChatServer(behavior, asked.port) as server:
         sys.stdout.write(server.url + "\n")
         sys.stdout.flush()
-        try:
+        with suppress(KeyboardInterrupt):
             threading.Event().wait()
-        except KeyboardInterrupt:
-            return
 
 
 if __name__ == "__main__":

@@ -64,10 +64,8 @@ def check_graph(
 
 
 def _build(test: MemberUnderTest, n: int, seed: int, folder: Path | None, people: People) -> Edges:
-    draws = Draws(seed, 0)(Stage.GRAPH)
-    built: object = test.call(
-        "build", lambda: test.member.build(n, test.params, draws, folder=folder, names=people.names, people=people)
-    )
+    draws, given = Draws(seed, 0)(Stage.GRAPH), {"folder": folder, "names": people.names, "people": people}
+    built: object = test.call("build", lambda: test.member.build(n, test.params, draws, **given))
     if not isinstance(built, Edges):
         raise test.broken(f"build returned {type(built).__name__}", "Edges")
     return built

@@ -28,8 +28,8 @@ def runs_to_measure() -> tuple[Run, Run]:
     """Return a run in which much happens, and one in which nobody does anything and nothing is injected."""
     busy = {"scenario": "health-rumor@1", "agents": 24, "steps": 4, "moderation": {"strategy": "hybrid"}}
     idle = {"agents": 5, "steps": 1, "policy": {"name": "silent"}, "injection": {"posts_per_step": 0}}
-    runs = [simulate(resolve_with_scenario({**busy, **more})) for more in ({}, idle)]
-    return runs[0], runs[1]
+    much, nothing = (simulate(resolve_with_scenario({**busy, **more})) for more in ({}, idle))
+    return much, nothing
 
 
 def check_measure(measure: Measure) -> None:
@@ -84,10 +84,7 @@ def _check_numbers(measure: Measure, run: Run, broken: Callable[..., ContractErr
 
 
 def _frames(measure: Measure, run: Run, broken: Callable[..., ContractError]) -> Iterator[pl.DataFrame]:
-    makers: list[tuple[Callable[..., Any] | None, tuple[Run, ...]]] = [
-        (measure.table, (run,)),
-        (measure.paired, (run, run)),
-    ]
+    makers: tuple[tuple[Any, tuple[Run, ...]], ...] = (measure.table, (run,)), (measure.paired, (run, run))
     for make, runs in makers:
         if make is None:
             continue

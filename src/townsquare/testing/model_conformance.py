@@ -29,16 +29,12 @@ def requests(count: int = 24) -> list[Request]:
     """Return questions of every kind: plain text and objects, sampled and not."""
     return [
         Request(
-            purpose="conformance",
+            purpose="conformance", schema=SCHEMAS[i % len(SCHEMAS)], temperature=0.0 if i % 2 else 1.0,
             messages=(Message("system", "You take part in a test."), Message("user", f"Question {i}: what now?")),
-            schema=SCHEMAS[i % len(SCHEMAS)],
-            temperature=0.0 if i % 2 else 1.0,
-            max_tokens=200,
-            agent=i,
-            step=1,
+            max_tokens=200, agent=i, step=1,
         )
         for i in range(count)
-    ]
+    ]  # fmt: skip
 
 
 def check_model(model: ChatModel, asked: Sequence[Request] | None = None, *, is_function: bool = False) -> list[Answer]:
@@ -75,12 +71,10 @@ async def _check(model: ChatModel, asked: list[Request], is_function: bool) -> l
     if not name or not model.servers or not all(isinstance(server, str) for server in model.servers):
         got, allowed = f"servers {model.servers!r}", "a name and a tuple of servers"
         raise ContractError(f"model {name!r}", got=got, allowed=allowed)
-    answers: list[Answer] = []
     try:
         calls = (model.complete(request, request.draw(SEED)) for request in asked)
         outcomes = await asyncio.gather(*calls, return_exceptions=True)
-        for request, answer in zip(asked, outcomes, strict=True):
-            answers.append(_check_answer(name, request, answer))
+        answers = [_check_answer(name, request, answer) for request, answer in zip(asked, outcomes, strict=True)]
         if is_function:
             again = [await model.complete(request, request.draw(SEED)) for request in reversed(asked)]
             if [answer[:4] for answer in reversed(again)] != [answer[:4] for answer in answers]:

@@ -61,23 +61,18 @@ def check_note_scorer(scorer: NoteScorer, params: MemberParams | None = None, se
 
 
 def _check_scores(
-    test: MemberUnderTest,
-    chosen: ChosenNoteScorer,
-    ratings: NoteRatings,
-    previous: NoteScores,
-    rng: np.random.Generator,
+    test: MemberUnderTest, chosen: ChosenNoteScorer, given: NoteRatings, previous: NoteScores, rng: np.random.Generator
 ) -> NoteScores:
     """Check one call, and return what it gave."""
-    for array in (*_columns(ratings).values(), *_columns(previous).values()):
+    for array in (*_columns(given).values(), *_columns(previous).values()):
         if isinstance(array, np.ndarray):
             array.flags.writeable = False
-    scores = chosen.scores(ratings, previous)
-    again = chosen.scores(ratings, previous)
+    scores, again = (chosen.scores(given, previous) for _ in range(2))
     test.check_same("the same call twice gives other", _columns(scores), _columns(again), "a pure function")
-    other_order = chosen.scores(_rows(ratings, rng.permutation(ratings.note.size)), previous)
+    other_order = chosen.scores(_rows(given, rng.permutation(given.note.size)), previous)
     _check_close(test, scores, other_order, "ratings in another order")
-    new_number = rng.permutation(ratings.n_notes)  # of note k now
-    renumbered = chosen.scores(_renumbered(ratings, new_number), _taken(previous, np.argsort(new_number)))
+    new_number = rng.permutation(given.n_notes)  # of note k now
+    renumbered = chosen.scores(_renumbered(given, new_number), _taken(previous, np.argsort(new_number)))
     _check_close(test, scores, _taken(renumbered, new_number), "notes with other numbers")
     return scores
 
@@ -112,10 +107,8 @@ def _counted(note: Int32, value: Float, n: int) -> tuple[Int32, Int32]:
 def _renumbered(ratings: NoteRatings, new_number: Int64) -> NoteRatings:
     """Return the same notes, of which the k-th is now the one at ``place[k]``."""
     order = np.argsort(new_number)
-    notes = {
-        name: getattr(ratings, name)[order]
-        for name in ("author", "written", "decided", "settled", "helpful", "not_helpful")
-    }
+    names = ("author", "written", "decided", "settled", "helpful", "not_helpful")
+    notes = {name: getattr(ratings, name)[order] for name in names}
     return replace(ratings, note=new_number[ratings.note].astype(np.int32), **notes)
 
 

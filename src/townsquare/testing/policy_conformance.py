@@ -113,10 +113,8 @@ def _columns(chosen: ProposedActions, views: Views) -> dict[str, Array]:
     texts = chosen.new_texts
     for name in ("text", "reasoning"):
         numbers = [int(number) - views.n_texts for number in getattr(chosen, name)]
-        contents = [
-            texts[k] if 0 <= k < len(texts) else views.text(k + views.n_texts) for k in numbers if k < len(texts)
-        ]
-        out[name] = np.array(contents, object)
+        known = [k for k in numbers if k < len(texts)]
+        out[name] = np.array([texts[k] if k >= 0 else views.text(k + views.n_texts) for k in known], object)
     stances = [""] * chosen.n
     for action, *declared in zip(*chosen.declared, strict=True):
         stances[int(action)] += str([float(value) for value in declared])

@@ -9,14 +9,9 @@ from townsquare.beliefs.stance.contract import FAMILY, StanceScorer, scores
 from townsquare.testing.member_calls import MemberUnderTest
 
 TEXTS = (
-    "I am for it, and so should you be.",
-    "This is a terrible idea.",
-    "",
-    "Nobody asked us!",
-    "It rained on Tuesday.",
-    "😀 — «ok»",
-    "I am for it, and so should you be.",
-)
+    "I am for it, and so should you be.", "This is a terrible idea.", "", "Nobody asked us!", "It rained on Tuesday.",
+    "😀 — «ok»", "I am for it, and so should you be.",
+)  # fmt: skip
 PROPOSITIONS = ("The bridge should be built.", "Voting should be compulsory.", "The bridge should not be built.")
 
 
@@ -50,8 +45,8 @@ def check_stance_scorer(scorer: StanceScorer, texts: Sequence[str] = TEXTS) -> N
         ("another order of texts and statements gives", whole, back),
         ("other texts and statements beside them give", whole[1:, :1], part),
     )
+    allowed = "a number of its text and statement alone"
     for what, first, second in cases:
-        allowed = "a number of its text and statement alone"
         test.check_same(f"{what} other", {"scores": first}, {"scores": second}, allowed)
     for some, statements in (([], list(PROPOSITIONS)), (list(texts), []), ([], [])):
         scores(scorer, some, statements)
