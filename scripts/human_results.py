@@ -1,4 +1,4 @@
-"""Write the results of docs/humans.md anew: every rule on three sets of human data, beside its baselines.
+"""Write the results of docs/humans-results.md anew: every rule on three sets of human data, beside its baselines.
 
     python scripts/human_results.py DATA [--check]
 
@@ -33,7 +33,7 @@ from townsquare.pages.people.tables import table_1, table_a7
 from townsquare.pages.people.words import BETTER, METHODS, WORSE, estimated, kind_of
 
 ROOT = Path(__file__).resolve().parents[1]
-PAGE, IMAGES = ROOT / "docs" / "humans.md", ROOT / "docs" / "images"
+PAGE, IMAGES = ROOT / "docs" / "humans-results.md", ROOT / "docs" / "images"
 FOLDERS = {"persuasiontrace": "persuasiontrace_human", "nyu": "nyu_debate_judges", "delidata": "delidata_groups"}
 CHOICES: dict[str, dict[str, dict[str, Any]]] = {
     "persuasiontrace": {
@@ -226,7 +226,7 @@ def draw(results: Results) -> Iterator[Path]:
 
 def main() -> int:
     """Write the page and its figures, or check the page."""
-    options = argparse.ArgumentParser(description="Write the results of docs/humans.md anew.")
+    options = argparse.ArgumentParser(description="Write the results of docs/humans-results.md anew.")
     options.add_argument("data", type=Path, help="folder with the three data sets")
     options.add_argument("--check", action="store_true", help="write nothing; exit with 1 if a table would change")
     given = options.parse_args()

@@ -1,4 +1,4 @@
-"""Write the results of docs/beliefs-and-people.md anew: the shipped rules held against eleven experiments on people.
+"""Write the results of docs/people-results.md anew: the shipped rules held against eleven experiments on people.
 
     python scripts/people_results.py DATA [--check]
 
@@ -27,7 +27,7 @@ from townsquare.humans.read import read_humans
 from townsquare.pages.people.arms import as_page
 from townsquare.pages.people.words import signed_interval
 
-PAGE = Path(__file__).resolve().parents[1] / "docs" / "beliefs-and-people.md"
+PAGE = Path(__file__).resolve().parents[1] / "docs" / "people-results.md"
 FOLDERS = (
     "label_experiments", "headlines", "truth_effect", "partisan_crowds", "known_evidence_groups", "opinion_panel",
     "cross_partisan_exposure", "video_recommender", "persuasiontrace_human", "nyu_debate_judges", "delidata_groups",
@@ -71,7 +71,7 @@ def _described(fitted: Study) -> str:
 
 def main() -> int:
     """Write the page, or check it."""
-    options = argparse.ArgumentParser(description="Write the results of docs/beliefs-and-people.md anew.")
+    options = argparse.ArgumentParser(description="Write the results of docs/people-results.md anew.")
     options.add_argument("data", type=Path, help="folder with the data sets")
     options.add_argument("--check", action="store_true", help="write nothing; exit with 1 if the page would change")
     given = options.parse_args()
