@@ -142,7 +142,7 @@ def _apply(fit_file: Path, people: Trajectories, *, as_json: bool) -> int:
     x, y = fit.names
     point = f"{x} {fit.point.x:.4g}, {y} {fit.point.y:.4g}"
     print(f"{fit.options.rule} with {point}, fitted to {fit.rows:,} rows of {fit.data}")
-    shown = scores_table(scored, fit.options.rule, "A saved fit evaluated on other people, without fitting")
+    shown = scores_table(scored, fit.options.rule, "A saved fit evaluated on these data, without fitting")
     show_table(shown, with_note=True)
     return 0
 
