@@ -110,9 +110,10 @@ def influence_section(run: Reads) -> Section:
     return Section(
         "influence", INFLUENCE, says=[f"{capital(sentence)}{_best(fits)}"],
         notes=[
-            "Popularity is the sum of followers and of likes, shares and comments received. Fits by rank are "
-            "descriptive: neighboring ranks are not independent, and R² is high for any decreasing curve. Influence "
-            "(0 to 1) is MOSAIC's score, a weighted mean of the same four numbers, each divided by its largest value."
+            "Popularity is the sum of followers and of likes, shares and comments that an account's posts received, "
+            "its comments left out. Fits by rank are descriptive: neighboring ranks are not independent, and R² is "
+            "high for any decreasing curve. Influence (0 to 1) is MOSAIC's score, a weighted mean of the same four "
+            "numbers, each divided by its largest value."
         ],
         figures=[Figure("popularity", caption, (got, fits), _draw_ranks)],
         tables=[
