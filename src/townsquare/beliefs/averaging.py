@@ -29,7 +29,7 @@ from townsquare.beliefs.trail import step_by
 from townsquare.core.array_types import Float
 from townsquare.core.draws import StageDraws
 from townsquare.core.threads import Part
-from townsquare.settings.config import ASSUMED, MemberParams, setting
+from townsquare.settings.config import ASSUMED, MemberParams, Share, setting
 
 SETTINGS = ("weight_on_others", "stubbornness")
 
@@ -37,24 +37,14 @@ SETTINGS = ("weight_on_others", "stubbornness")
 class Params(MemberParams):
     """Weights of others and of the initial stance."""
 
-    weight_on_others: float = setting(
-        0.1,
-        "weight of the mean stance shown; the rest is the weight of the agent's own stance",
-        ge=0,
-        le=1,
-        grid=UPTAKE,
-        symbol="w",
-        basis=ASSUMED,
-    )
-    stubbornness: float = setting(
-        0.0,
-        "weight of the initial stance; the other two weights are multiplied by 1 minus this",
-        ge=0,
-        le=1,
-        grid=SHARES,
-        symbol="g",
-        basis="published: DeGroot 1974",
-    )
+    weight_on_others: Share = setting(
+        0.1, "weight of the mean stance shown; the rest is the weight of the agent's own stance", grid=UPTAKE,
+        symbol="w", basis=ASSUMED,
+    )  # fmt: skip
+    stubbornness: Share = setting(
+        0.0, "weight of the initial stance; the other two weights are multiplied by 1 minus this", grid=SHARES,
+        symbol="g", basis="published: DeGroot 1974",
+    )  # fmt: skip
 
 
 QUANTITIES = Params(weight_on_others=1.0, stubbornness=0.53)

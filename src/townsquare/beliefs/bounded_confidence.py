@@ -28,7 +28,7 @@ from townsquare.beliefs.trail import step_by
 from townsquare.core.array_types import Float
 from townsquare.core.draws import StageDraws
 from townsquare.core.threads import Part
-from townsquare.settings.config import ASSUMED, MemberParams, setting
+from townsquare.settings.config import ASSUMED, MemberParams, Share, setting
 
 NEEDS, SETTINGS = frozenset({"exposures"}), ("tolerance", "convergence")
 
@@ -36,24 +36,14 @@ NEEDS, SETTINGS = frozenset({"exposures"}), ("tolerance", "convergence")
 class Params(MemberParams):
     """Tolerance and rate of convergence."""
 
-    convergence: float = setting(
-        0.5,
-        "share of the gap to the mean of the stances within `tolerance` that is closed (mu)",
-        ge=0,
-        le=1,
-        grid=UPTAKE,
-        symbol="mu",
-        basis="published: Deffuant and others 2000",
-    )
+    convergence: Share = setting(
+        0.5, "share of the gap to the mean of the stances within `tolerance` that is closed (mu)", grid=UPTAKE,
+        symbol="mu", basis="published: Deffuant and others 2000",
+    )  # fmt: skip
     tolerance: float = setting(
-        0.4,
-        "maximum distance from the own stance of stances that count (epsilon)",
-        ge=0,
-        le=2,
-        grid=DISTANCES,
-        symbol="eps",
-        basis=ASSUMED,
-    )
+        0.4, "maximum distance from the own stance of stances that count (epsilon)", ge=0, le=2, grid=DISTANCES,
+        symbol="eps", basis=ASSUMED,
+    )  # fmt: skip
 
 
 @nb.njit(cache=True, error_model="numpy")

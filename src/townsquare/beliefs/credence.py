@@ -43,7 +43,7 @@ from townsquare.core.array_types import Float
 from townsquare.core.draws import StageDraws
 from townsquare.core.pairs import PairBlock
 from townsquare.core.threads import in_parts
-from townsquare.settings.config import ASSUMED, MemberParams, setting
+from townsquare.settings.config import ASSUMED, MemberParams, Share, setting
 
 FITTED, REPEATED = "fitted: experiments with labels,", "fitted: truth effect over a month,"
 
@@ -52,23 +52,17 @@ class Params(MemberParams):
     """Log odds and days. Intervals and sources of the fitted numbers are in ``docs/beliefs-and-people.md``."""
 
     verdict: float = setting(
-        3.0,
-        "strength of a verdict, in log odds, for a person who heeds (believes) it",
-        ge=0,
+        3.0, "strength of a verdict, in log odds, for a person who heeds (believes) it", ge=0,
         basis=f"{FITTED} 2.5 to 3.4",
-    )
+    )  # fmt: skip
     note: float = setting(
-        3.0,
-        "strength of a note, in log odds, for a person who heeds (believes) it; plausible: 0 to 3.4",
-        ge=0,
+        3.0, "strength of a note, in log odds, for a person who heeds (believes) it; plausible: 0 to 3.4", ge=0,
         basis=ASSUMED,
+    )  # fmt: skip
+    heed_false: Share = setting(
+        0.33, "proportion of people who heed the verdict `false` or a note", basis=f"{FITTED} 0.10 to 0.45"
     )
-    heed_false: float = setting(
-        0.33, "proportion of people who heed the verdict `false` or a note", ge=0, le=1, basis=f"{FITTED} 0.10 to 0.45"
-    )
-    heed_true: float = setting(
-        0.70, "proportion of people who heed the verdict `true`", ge=0, le=1, basis=f"{FITTED} 0.57 to 0.79"
-    )
+    heed_true: Share = setting(0.70, "proportion of people who heed the verdict `true`", basis=f"{FITTED} 0.57 to 0.79")
     concord: float = setting(
         0.37, "difference in log odds between belief in a claim on one's own side and on the other side",
         basis=f"{FITTED} 0.28 to 0.46",
@@ -80,43 +74,30 @@ class Params(MemberParams):
     )  # fmt: skip
     reliability: float = setting(
         0.12, "weight of a post of stance ±1 by a person or a source of credibility 0.5; proportional to |stance| and "
-        "credibility",
-        ge=0, lt=1,
-        basis="fitted: chats and debates, 0.03 to 0.43",
+        "credibility", ge=0, lt=1, basis="fitted: chats and debates, 0.03 to 0.43",
     )  # fmt: skip
     cap: float = setting(0.95, "maximum weight of an argument", gt=0, lt=1, basis=ASSUMED)
-    overlap: float = setting(
+    overlap: Share = setting(
         0.5, "n readings of one side (fading to 1/e in a day) count as n/(1 + (n - 1) overlap); plausible: 0.2 to 1",
-        ge=0, le=1,
         basis=ASSUMED,
     )  # fmt: skip
-    attention: float = setting(
-        0.05, "readings that one exposure counts as; plausible: 0.02 to 0.1", ge=0, le=1, basis=ASSUMED
-    )
-    new: float = setting(
+    attention: Share = setting(0.05, "readings that one exposure counts as; plausible: 0.02 to 0.1", basis=ASSUMED)
+    new: Share = setting(
         0.2, "proportion of an argument that is new to its reader; plausible: 0.05 to 1, and 1 for a new topic",
-        ge=0, le=1,
         basis=ASSUMED,
     )  # fmt: skip
     half_life: float = setting(
-        14.0,
-        "half-life of a change of attitude; plausible: 3 to 60",
-        gt=0,
-        unit="days",
-        basis=ASSUMED,
+        14.0, "half-life of a change of attitude; plausible: 3 to 60", gt=0, unit="days", basis=ASSUMED
     )
-    retract: float = setting(
+    retract: Share = setting(
         0.5, "share of the attitude change by a claim that is reversed if belief in it falls to 0; plausible: 0 to 1",
-        ge=0, le=1,
         basis=ASSUMED,
     )  # fmt: skip
     familiar: float = setting(
-        0.55,
-        "log odds that the first reading of a claim adds to belief in it, before memory fades",
-        ge=0,
+        0.55, "log odds that the first reading of a claim adds to belief in it, before memory fades", ge=0,
         basis=f"{REPEATED} 0.48 to 0.61",
-    )
-    fast_share: float = setting(0.61, "share of a memory that fades fast", ge=0, le=1, basis=f"{REPEATED} 0.52 to 0.69")
+    )  # fmt: skip
+    fast_share: Share = setting(0.61, "share of a memory that fades fast", basis=f"{REPEATED} 0.52 to 0.69")
     fast_days: float = setting(
         0.5, "time in which the fast part of a memory falls to 1/e", gt=0, unit="days", basis=ASSUMED
     )

@@ -19,7 +19,7 @@ from townsquare.core.array_types import Float
 from townsquare.core.draws import StageDraws
 from townsquare.core.pairs import empty_block
 from townsquare.core.threads import in_parts
-from townsquare.settings.config import ASSUMED, MemberParams, setting
+from townsquare.settings.config import ASSUMED, MemberParams, Share, setting
 
 SIMSWARM = "published: SimSwarm"
 
@@ -43,29 +43,20 @@ class Params(Factors):
         0.3, "resistance at confidence 0; influence is divided by resistance", gt=0, basis=SIMSWARM
     )
     resistance_slope: float = setting(0.7, "resistance added per unit of confidence", ge=0, basis=SIMSWARM)
-    pull: float = setting(
-        0.1, "influence rate: share of the gap closed by an influence of 1", ge=0, le=1, grid=UPTAKE, basis=SIMSWARM
+    pull: Share = setting(
+        0.1, "influence rate: share of the gap closed by an influence of 1", grid=UPTAKE, basis=SIMSWARM
     )
-    trust_start: float = setting(0.5, "initial trust in an author without a credibility", ge=0, le=1, basis=SIMSWARM)
-    trust_rate: float = setting(
-        0.05, "twice the increase in trust after one exposure at full agreement", ge=0, le=1, basis=SIMSWARM
+    trust_start: Share = setting(0.5, "initial trust in an author without a credibility", basis=SIMSWARM)
+    trust_rate: Share = setting(
+        0.05, "twice the increase in trust after one exposure at full agreement", basis=SIMSWARM
     )
-    confidence_per_like: float = setting(
-        0.005, "confidence gained by a like received on a post", ge=0, le=1, basis=SIMSWARM
+    confidence_per_like: Share = setting(0.005, "confidence gained by a like received on a post", basis=SIMSWARM)
+    confidence_per_dislike: Share = setting(0.008, "confidence lost by a dislike received on a post", basis=SIMSWARM)
+    anchor: Share = setting(
+        0.0, "stubbornness: share of the gap to the initial stance closed in each step", grid=SHARES, basis=ASSUMED
     )
-    confidence_per_dislike: float = setting(
-        0.008, "confidence lost by a dislike received on a post", ge=0, le=1, basis=SIMSWARM
-    )
-    anchor: float = setting(
-        0.0,
-        "stubbornness: share of the gap to the initial stance closed in each step",
-        ge=0,
-        le=1,
-        grid=SHARES,
-        basis=ASSUMED,
-    )
-    own_pull: float = setting(
-        0.0, "share of the gap to the stance of an own post that writing the post closes", ge=0, le=1, basis=ASSUMED
+    own_pull: Share = setting(
+        0.0, "share of the gap to the stance of an own post that writing the post closes", basis=ASSUMED
     )
 
 

@@ -36,7 +36,7 @@ from townsquare.core.enums import HoldingChange, TrailKind
 from townsquare.core.errors import SettingError
 from townsquare.core.schema import NONE
 from townsquare.core.threads import in_parts
-from townsquare.settings.config import ASSUMED, MemberParams, setting
+from townsquare.settings.config import ASSUMED, MemberParams, Share, setting
 
 LOG_ODDS, PRIOR = "log_odds", "prior"
 REPLAYED = ("stance_margin", *SETTINGS)
@@ -51,30 +51,16 @@ class Params(MemberParams):
     """Uptake, anchoring, and how an agent starts."""
 
     uptake: float = setting(
-        0.40,
-        "u: effect of later evidence on the log odds",
-        ge=0,
-        grid=UPTAKE,
-        symbol="u",
-        search_to=20.0,
-        basis=PAPER,
+        0.40, "u: effect of later evidence on the log odds", ge=0, grid=UPTAKE, symbol="u", search_to=20.0, basis=PAPER
     )
     anchoring: float = setting(
-        0.70,
-        "a: weight of the initial stance; may exceed 1",
-        ge=0,
-        grid=ANCHORING,
-        symbol="a",
-        search_to=5.0,
+        0.70, "a: weight of the initial stance; may exceed 1", ge=0, grid=ANCHORING, symbol="a", search_to=5.0,
         basis=PAPER,
-    )
-    confirmation: float = setting(
-        0.0,
-        "B: a record that agrees with the stance at acceptance counts with u(1+B), others with u(1-B)",
-        ge=0,
-        le=1,
+    )  # fmt: skip
+    confirmation: Share = setting(
+        0.0, "B: a record that agrees with the stance at acceptance counts with u(1+B), others with u(1-B)",
         basis=ASSUMED,
-    )
+    )  # fmt: skip
     start: Literal["stated", "records"] = setting(
         "stated", "initial belief: a prior from the drawn stance, or seed records that match it", basis=ASSUMED
     )
@@ -88,12 +74,9 @@ class Params(MemberParams):
         STANCE_MARGIN, "with `start: stated`, stances are first clipped to ±(1 − this value)", gt=0, lt=1, basis=ASSUMED
     )
     profiles: str = setting(
-        "",
-        "file of profiles (profile, u, a, share); each agent draws one for the whole run; unset: all have "
-        "`uptake` and `anchoring`",
-        file="scenario",
-        basis=ASSUMED,
-    )
+        "", "file of profiles (profile, u, a, share); each agent draws one for the whole run; unset: all have `uptake` "
+        "and `anchoring`", file="scenario", basis=ASSUMED,
+    )  # fmt: skip
 
     def check_change(self, before: MemberParams) -> None:
         """Refuse to change what agents have of their own."""

@@ -50,7 +50,7 @@ from townsquare.core.draws import StageDraws
 from townsquare.core.enums import TrailKind
 from townsquare.core.pairs import PairBlock, empty_block, lookup
 from townsquare.core.threads import in_parts
-from townsquare.settings.config import ASSUMED, setting
+from townsquare.settings.config import ASSUMED, Share, setting
 
 WORTH, LABEL = "worth", "label"
 SWITCHES = ("weigh_trust", "weigh_social_proof", "weigh_novelty", "weigh_labels")
@@ -71,9 +71,9 @@ class Params(Factors, log_odds.Params):
     weigh_labels: bool = setting(
         True, "multiply strength by the label weight of the last exposure to the claim", basis=ASSUMED
     )
-    trust_start: float = setting(0.5, "initial trust in an author without a credibility", ge=0, le=1, basis=SIMSWARM)
-    trust_rate: float = setting(
-        0.05, "twice the increase in trust after one exposure at full agreement", ge=0, le=1, basis=SIMSWARM
+    trust_start: Share = setting(0.5, "initial trust in an author without a credibility", basis=SIMSWARM)
+    trust_rate: Share = setting(
+        0.05, "twice the increase in trust after one exposure at full agreement", basis=SIMSWARM
     )
 
 

@@ -67,15 +67,9 @@ def name_cell(record: Record, column: str, *, required: bool = True) -> str:
 
 
 def number_cell(
-    record: Record,
-    column: str,
-    low: float,
-    high: float,
-    blank: float | None = math.nan,
-    *,
-    whole: bool = False,
+    record: Record, column: str, low: float, high: float, blank: float | None = math.nan, *, whole: bool = False,
     above: bool = False,
-) -> float:
+) -> float:  # fmt: skip
     """Return a number in [``low``, ``high``], with ``above`` not ``low`` itself.
 
     ``blank`` represents an empty cell, which is refused where that is None.
@@ -297,14 +291,9 @@ class Sheet:
 
 
 def read_columns(
-    table: Records,
-    columns: Sequence[Column],
-    groups: Sequence[Group] = (),
-    *,
-    strict: bool = True,
-    nothing: str = "",
+    table: Records, columns: Sequence[Column], groups: Sequence[Group] = (), *, strict: bool = True, nothing: str = "",
     least: str = "",
-) -> Sheet:
+) -> Sheet:  # fmt: skip
     """Find the columns of a table.
 
     Parameters

@@ -77,12 +77,9 @@ def check_array(
 
 
 def check_values(
-    family: str,
-    name: str,
-    checks: Iterable[tuple[str, npt.NDArray[Any], npt.NDArray[np.bool_], str]],
-    agents: npt.NDArray[Any] | None = None,
-    item: str = "",
-) -> None:
+    family: str, name: str, checks: Iterable[tuple[str, npt.NDArray[Any], npt.NDArray[np.bool_], str]],
+    agents: npt.NDArray[Any] | None = None, item: str = "",
+) -> None:  # fmt: skip
     """Refuse the first value that is not good; ``checks`` are (what it is, values, which are good, what is allowed).
 
     ``agents`` (n,) says of whom each value is; ``item`` what each is about, where values are numbered.

@@ -15,7 +15,7 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 from townsquare.core.actions import WORDS
 from townsquare.core.redact import redacted
 
-Share = Annotated[float, Field(ge=0.0, le=1.0)]
+Share = Annotated[float, Field(ge=0, le=1)]
 if TYPE_CHECKING:
     ActionName = str
 else:

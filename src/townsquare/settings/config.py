@@ -46,10 +46,9 @@ class Time(Section):
     step_minutes: int | None = setting(None, "length of a step", ge=1, le=1440, unit="min")
     start_hour: float = setting(0.0, "hour of the day at which step 1 begins", ge=0, lt=24, unit="h")
     rhythm: Share = setting(
-        0.8,
-        "amplitude of the daily rhythm: rates of sessions, publishing and note ratings are multiplied by "
-        "1 + rhythm cos(2 pi (hour - peak_hour)/24)",
-    )
+        0.8, "amplitude of the daily rhythm: rates of sessions, publishing and note ratings are multiplied by 1 + "
+        "rhythm cos(2 pi (hour - peak_hour)/24)",
+    )  # fmt: skip
     peak_hour: float = setting(19.0, "hour of the day with the most sessions", ge=0, lt=24, unit="h")
     warm_up_hours: float = setting(
         0.0, "first hours of the run, recorded but excluded from outcomes and `check facts`", ge=0, unit="h"
@@ -143,10 +142,9 @@ class LabelWeight(Section):
     """Weight of an exposure in belief updates, by its label; with several labels, the smallest weight."""
 
     false: Share = setting(
-        0.25,
-        "weight with the verdict `false`; `credence` only distinguishes 0 (no effect) from above 0; "
-        "`log_odds` only archives records with a weight up to `evidence.archive_weight`",
-    )
+        0.25, "weight with the verdict `false`; `credence` only distinguishes 0 (no effect) from above 0; `log_odds` "
+        "only archives records with a weight up to `evidence.archive_weight`",
+    )  # fmt: skip
     noted: Share = setting(0.5, "weight with a community note; `log_odds` and `credence`: likewise")
 
 
@@ -184,11 +182,9 @@ class Evidence(Section):
 
     extractor: str = setting("given", "member of the family `extractor`: extracts claims from posts")
     theta: float | None = setting(
-        None,
-        "minimum cosine similarity of two claims that count as near-duplicates; unset: the embedder's default",
-        gt=0,
-        le=1,
-    )
+        None, "minimum cosine similarity of two claims that count as near-duplicates; unset: the embedder's default",
+        gt=0, le=1,
+    )  # fmt: skip
     theta_self: float | None = setting(None, "the same for own claims; unset: the embedder's, not `theta`", gt=0, le=1)
     own_claims: bool = setting(False, "an agent's own claims become records")
     start_tolerance: float = setting(

@@ -67,10 +67,7 @@ class Event(Section):
     model_config = ConfigDict(json_schema_extra=_or_at)
 
     step: int = setting(
-        ...,
-        "step of the event, before the feeds of that step; required, unless `at` is set",
-        ge=1,
-        unit="step",
+        ..., "step of the event, before the feeds of that step; required, unless `at` is set", ge=1, unit="step"
     )
     at: str | None = setting(
         None, "instead of `step`: time since the start of the run, such as 2 d 6 h; needs `time.step_minutes`",

@@ -19,7 +19,7 @@ class StanceStart(Section):
         0.0, "mean of the distribution, midpoint of the two camps, or the constant; unused by `uniform`", ge=-1, le=1
     )
     sd: float = setting(0.45, "standard deviation (of each camp for `camps`); stances are clipped to [-1, 1]", ge=0)
-    distance: float = setting(0.5, "camps only: distance of each camp from the midpoint", ge=0, le=1)
+    distance: Share = setting(0.5, "camps only: distance of each camp from the midpoint")
     pro_share: Share = setting(0.5, "camps only: share of agents in the camp around mean + distance")
     by_trait: dict[str, dict[str, float]] = setting(dict, "trait label -> answer -> number added before clipping")
 
@@ -35,10 +35,9 @@ class Population(Section):
     bank: Literal["mosaic", "parliamentary"] = setting("mosaic", "bundled question bank: questions, answers, shares")
     bank_file: str | None = setting(None, "YAML of a question bank of your own, in place of `bank`", file="scenario")
     missing: Literal["keep", "impute"] = setting(
-        "keep",
-        "with `resample` or `margins`: `keep` leaves answers missing and draws stances from `stance`; `impute` draws "
-        "both from respondents who answered, by weight",
-    )
+        "keep", "with `resample` or `margins`: `keep` leaves answers missing and draws stances from `stance`; `impute` "
+        "draws both from respondents who answered, by weight",
+    )  # fmt: skip
     margins: dict[str, dict[str, float]] = setting(dict, "target shares: trait label -> answer -> share of people")
     stance: dict[str, StanceStart] = setting(dict, "initial stances by proposition name; `default` for the others")
     confidence_mean: Share = setting(0.5, "mean initial confidence")
@@ -47,25 +46,18 @@ class Population(Section):
         0.69, "shape of the gamma distribution of activity, without lurkers; smaller: heavier tail", gt=0
     )
     silent_share: float = setting(
-        0.22,
-        "share of lurkers (activity 0), who never act; without `time.step_minutes`, policies `llm`, `coordinated` and "
-        "`scripted` act for them too",
-        ge=0,
-        lt=1,
-    )
+        0.22, "share of lurkers (activity 0), who never act; without `time.step_minutes`, policies `llm`, "
+        "`coordinated` and `scripted` act for them too", ge=0, lt=1,
+    )  # fmt: skip
     activity_sd: float | None = setting(
         None, "if set: activity is lognormal with this sd of its log; no gamma distribution, no lurkers", ge=0
     )
-    taste: bool = setting(
-        False,
-        "each person has a standard normal taste for low-credibility sources (assumed)",
-    )
+    taste: bool = setting(False, "each person has a standard normal taste for low-credibility sources (assumed)")
     taste_activity: float = setting(
         0.35, "correlation of taste and log activity, with `taste` and `activity_sd` (assumed)", ge=-1, le=1
     )
     activity_by_trait: dict[str, dict[str, Factor]] = setting(
-        dict,
-        "trait label -> answer -> factor of drawn activity; only ratios of factors matter",
+        dict, "trait label -> answer -> factor of drawn activity; only ratios of factors matter"
     )
     taste_by_trait: dict[str, dict[str, float]] = setting(
         dict, "with `taste`: trait label -> answer -> number added to taste"

@@ -323,13 +323,7 @@ def _groups(world: World, trait: int) -> Int16:
 
 
 def advance(
-    world: World,
-    out: Batches,
-    chosen: ChosenRule,
-    draw: StageDraws,
-    *,
-    with_trail: bool,
-    hours: float,
+    world: World, out: Batches, chosen: ChosenRule, draw: StageDraws, *, with_trail: bool, hours: float
 ) -> Change:
     """Advance every belief by a step of ``hours``: return the new state, rows of beliefs and the trail.
 

@@ -125,13 +125,9 @@ def remember(world: World, out: Batches, agents: npt.NDArray[np.int32], settings
 
 
 def memory_rows(
-    world: World,
-    agents: Array,
-    texts: Sequence[str],
-    kind: MemoryKind,
-    posts: Array | int = NONE,
+    world: World, agents: Array, texts: Sequence[str], kind: MemoryKind, posts: Array | int = NONE,
     actions: Array | int = ActionKind.IGNORE,
-) -> dict[str, schema.Columns]:
+) -> dict[str, schema.Columns]:  # fmt: skip
     """Return new memories, one a text, and the texts that are not there yet."""
     n, (row, new) = len(texts), world.text_rows(texts)
     memories = schema.rows(

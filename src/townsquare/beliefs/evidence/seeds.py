@@ -43,16 +43,9 @@ class Seeds(NamedTuple):
 
 
 def choose_seeds(
-    polarity: npt.ArrayLike,
-    strength: npt.ArrayLike,
-    target: float,
-    anchoring: float,
-    *,
-    number: int = DEFAULT_SEEDS,
-    prior_scale: float = 1.0,
-    order: npt.ArrayLike | None = None,
-    where: str = "argument bank",
-) -> Seeds:
+    polarity: npt.ArrayLike, strength: npt.ArrayLike, target: float, anchoring: float, *, number: int = DEFAULT_SEEDS,
+    prior_scale: float = 1.0, order: npt.ArrayLike | None = None, where: str = "argument bank",
+) -> Seeds:  # fmt: skip
     """Return which arguments of a bank bring an agent nearest to a stance.
 
     From the first ``number`` in ``order``, arguments are exchanged one at a time, each time the pair that brings the
@@ -171,16 +164,9 @@ def _choose_many(
 
 
 def choose_for_many(
-    polarity: npt.ArrayLike,
-    strength: npt.ArrayLike,
-    target: npt.ArrayLike,
-    anchoring: npt.ArrayLike,
-    keys: npt.NDArray[U64],
-    *,
-    number: int = DEFAULT_SEEDS,
-    prior_scale: float = 1.0,
-    where: str = "argument bank",
-) -> Int64:
+    polarity: npt.ArrayLike, strength: npt.ArrayLike, target: npt.ArrayLike, anchoring: npt.ArrayLike,
+    keys: npt.NDArray[U64], *, number: int = DEFAULT_SEEDS, prior_scale: float = 1.0, where: str = "argument bank",
+) -> Int64:  # fmt: skip
     """Run :func:`choose_seeds` for n agents: ``target`` (n,), ``keys`` (n, m) uint64 draws that order the bank.
 
     ``anchoring`` is one number, or (n,).

@@ -18,15 +18,9 @@ from townsquare.simulation.world_kernels import offsets
 
 
 def holdings_of(
-    world: World,
-    number: int,
-    first: int,
-    stop: int,
-    changes: Mapping[str, Array],
-    exposures: CodedRows,
-    *,
+    world: World, number: int, first: int, stop: int, changes: Mapping[str, Array], exposures: CodedRows, *,
     with_claim_exposures: bool,
-) -> Holdings:
+) -> Holdings:  # fmt: skip
     """Return records, changes and, if asked for, exposures to claims of agents ``first`` to ``stop``: block ``number``.
 
     Parameters

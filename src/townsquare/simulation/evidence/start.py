@@ -71,14 +71,9 @@ class Newcomers(NamedTuple):
 
 
 def started(
-    world: World,
-    scenario: Scenario,
-    judges: Judges,
-    rule: tuple[BeliefRule, MemberParams],
-    new: Newcomers,
-    draws: Draws,
-    texts: Sequence[str],
-) -> Start:
+    world: World, scenario: Scenario, judges: Judges, rule: tuple[BeliefRule, MemberParams], new: Newcomers,
+    draws: Draws, texts: Sequence[str],
+) -> Start:  # fmt: skip
     """Return what new agents start with.
 
     Parameters
@@ -132,12 +127,7 @@ def _bank(claims: schema.Columns, texts: Sequence[str]) -> dict[str, Array]:
 
 
 def _choose(
-    bank: Mapping[str, Array],
-    scenario: Scenario,
-    params: Params,
-    anchoring: Float,
-    new: Newcomers,
-    draws: Draws,
+    bank: Mapping[str, Array], scenario: Scenario, params: Params, anchoring: Float, new: Newcomers, draws: Draws
 ) -> Records:
     """Return the seeds of each agent as records, by claim."""
     agents, parts = new.agents, []

@@ -15,11 +15,9 @@ from townsquare.simulation.world import World
 
 
 def fixed_feed(
-    world: World,
-    agents: npt.NDArray[np.int32],
-    posts: npt.NDArray[np.int64],
+    world: World, agents: npt.NDArray[np.int32], posts: npt.NDArray[np.int64],
     verdict: npt.NDArray[np.uint8] | int = Verdict.NONE,
-) -> Feed:
+) -> Feed:  # fmt: skip
     """Return feeds with the same number of posts for everybody, without counts of likes and without notes.
 
     Parameters
@@ -40,12 +38,9 @@ def fixed_feed(
 
 
 def feed_of(
-    world: World,
-    agent: npt.NDArray[np.int32],
-    shown: npt.NDArray[np.integer[Any]],
-    offered: npt.NDArray[np.int32] | int = NONE,
-    verdict: npt.NDArray[np.uint8] | int = Verdict.NONE,
-) -> Feed:
+    world: World, agent: npt.NDArray[np.int32], shown: npt.NDArray[np.integer[Any]],
+    offered: npt.NDArray[np.int32] | int = NONE, verdict: npt.NDArray[np.uint8] | int = Verdict.NONE,
+) -> Feed:  # fmt: skip
     """Return feeds of rows by agent, who ascend: roots, notes offered for rating and verdicts shown, (n,) each."""
     agents, first, count = np.unique(agent, return_index=True, return_counts=True)
     rows = schema.rows(

@@ -16,7 +16,7 @@ from scipy.special import betaincinv
 from townsquare.core import schema
 from townsquare.core.draws import StageDraws
 from townsquare.core.enums import LogKind, PostKind, PostStatus, PostType, Veracity, Verdict
-from townsquare.settings.config import MemberParams, setting
+from townsquare.settings.config import MemberParams, Share, setting
 from townsquare.simulation.moderation.log import logged
 from townsquare.simulation.world import World
 
@@ -38,22 +38,16 @@ class CheckerParams(MemberParams):
         0.3, "temperature of the language model as checker (MOSAIC, appendix I.4)", ge=0, le=2
     )
     posts_per_step: int = setting(5, "posts reviewed in each step (MOSAIC: 5)", ge=0)
-    sensitivity: float = setting(
-        0.85, "probability of the verdict `false` for a false post, unless `unverified`", ge=0, le=1
-    )
-    specificity: float = setting(
-        0.95, "probability of the verdict `true` for a true post, unless `unverified`", ge=0, le=1
-    )
-    unverified: float = setting(
-        0.15, "probability of the verdict `unverified` for true and false posts; 1 for others", ge=0, le=1
-    )
+    sensitivity: Share = setting(0.85, "probability of the verdict `false` for a false post, unless `unverified`")
+    specificity: Share = setting(0.95, "probability of the verdict `true` for a true post, unless `unverified`")
+    unverified: Share = setting(0.15, "probability of the verdict `unverified` for true and false posts; 1 for others")
     confidence_right: tuple[float, float] = setting(
         (18.0, 2.0), "Beta distribution of the confidence of right verdicts (mean 0.9)"
     )
     confidence_wrong: tuple[float, float] = setting(
         (6.0, 4.0), "Beta distribution of the confidence of wrong verdicts (mean 0.6)"
     )
-    takedown_at: float = setting(0.9, "confidence in `false` from which a post is taken down", ge=0, le=1)
+    takedown_at: Share = setting(0.9, "confidence in `false` from which a post is taken down")
 
 
 class Findings(NamedTuple):
@@ -102,11 +96,7 @@ def queue(world: World, draws: StageDraws, limit: int, *, noted_first: bool) -> 
 
 
 def findings_as_rows(
-    world: World,
-    posts: npt.NDArray[np.int32],
-    findings: Findings,
-    down: npt.NDArray[np.bool_],
-    why: list[str],
+    world: World, posts: npt.NDArray[np.int32], findings: Findings, down: npt.NDArray[np.bool_], why: list[str]
 ) -> dict[str, schema.Columns]:
     """Return verdicts, their log, and takedowns of the posts in ``down``, each with its reason."""
     n, step = posts.size, world.step + 1

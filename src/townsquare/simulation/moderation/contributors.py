@@ -46,16 +46,12 @@ class ContributorParams(MemberParams):
     """Who writes and rates notes, and how often."""
 
     contributors: Share = setting(
-        0.0,
-        "share of people who are contributors: they alone write and rate notes, outside feeds; 0: all do, in feeds",
+        0.0, "share of people who are contributors: they alone write and rate notes, outside feeds; 0: all do, in feeds"
     )
     ratings_per_day: float = setting(
-        2.0,
-        "mean notes of the queue offered to a contributor; `propensity` rates all; without `time.step_minutes`, a "
-        "step is an hour (assumed)",
-        ge=0,
-        unit="1/day",
-    )
+        2.0, "mean notes of the queue offered to a contributor; `propensity` rates all; without `time.step_minutes`, a "
+        "step is an hour (assumed)", ge=0, unit="1/day",
+    )  # fmt: skip
     ratings_sd: float = setting(1.0, "sd of the log of a contributor's lasting rate of ratings (assumed)", ge=0)
     write_delay: float = setting(
         2.0, "median time from seeing a post to a note on it: hours with `time.step_minutes`, else steps (assumed)",
@@ -71,11 +67,9 @@ class ContributorParams(MemberParams):
         0.01, "share of posts that are true, or of unknown veracity, against which there is a source to find (assumed)"
     )
     writing_impact: int = setting(
-        0,
-        "rating impact that a contributor needs to write notes; 5 on Community Notes. At 0, "
-        "in the warm-up, and while nobody has that impact, all contributors may",
-        ge=0,
-    )
+        0, "rating impact that a contributor needs to write notes; 5 on Community Notes. At 0, in the warm-up, and "
+        "while nobody has that impact, all contributors may", ge=0,
+    )  # fmt: skip
     unsourced: Share = setting(0.3, "probability that a writer who finds no source writes the note anyway (assumed)")
     skill: Share = setting(0.5, "share of the variance of note quality that is the writer's lasting skill (assumed)")
     camp_leaves: Literal["for", "against"] | None = setting(

@@ -17,7 +17,7 @@ from townsquare.core.array_types import Int32
 from townsquare.core.draws import StageDraws
 from townsquare.core.enums import LogKind, PostKind, PostStatus, Veracity, Verdict
 from townsquare.core.schema import NONE
-from townsquare.settings.base import setting
+from townsquare.settings.base import Share, setting
 from townsquare.settings.config import MemberParams
 from townsquare.simulation.change import NOTHING, Change
 from townsquare.simulation.moderation.checker import Findings, findings_as_rows
@@ -36,21 +36,18 @@ class Params(MemberParams):
     """Settings of the strategy `desk`."""
 
     response: Literal["none", "label", "note", "takedown", "downrank"] = setting(
-        "label",
-        "what follows a ruling: nothing, the verdict is shown, a note is shown, the post is taken down, or feeds put "
-        "it lower and show nothing",
-    )
-    caught: float = setting(0.6, "probability that a false post is ruled on at all (assumed)", ge=0, le=1)
-    false_alarms: float = setting(0.0, "probability that a true post is ruled false (assumed)", ge=0, le=1)
+        "label", "what follows a ruling: nothing, the verdict is shown, a note is shown, the post is taken down, or "
+        "feeds put it lower and show nothing",
+    )  # fmt: skip
+    caught: Share = setting(0.6, "probability that a false post is ruled on at all (assumed)")
+    false_alarms: Share = setting(0.0, "probability that a true post is ruled false (assumed)")
     delay_median: float | None = setting(
         None,
         "median delay of rulings: hours with `time.step_minutes`, else steps; unset: 8, and 15 for notes (assumed)",
         gt=0,
     )
     delay_sd: float = setting(0.8, "standard deviation of the logarithm of the delay (assumed)", ge=0)
-    desk_confidence: float = setting(
-        0.9, "confidence recorded with each verdict; it affects no draw (assumed)", ge=0, le=1
-    )
+    desk_confidence: Share = setting(0.9, "confidence recorded with each verdict; it affects no draw (assumed)")
     downrank: float = setting(
         3.0,
         "with `response: downrank`: the score of a post in feeds is lower by this, in the unit of the ranker (assumed)",

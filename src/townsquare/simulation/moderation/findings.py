@@ -13,14 +13,9 @@ from townsquare.simulation.world import World
 
 
 def findings(
-    world: World,
-    posts: npt.NDArray[np.int32],
-    draws: StageDraws,
-    params: CheckerParams,
-    asker: Asker | None,
-    *,
+    world: World, posts: npt.NDArray[np.int32], draws: StageDraws, params: CheckerParams, asker: Asker | None, *,
     with_notes: bool,
-) -> Findings:
+) -> Findings:  # fmt: skip
     """Review ``posts``: return verdicts; ``with_notes`` lets a model see the notes under them."""
     if params.checker == "embedded":
         return find(world, posts, draws, params)

@@ -12,7 +12,7 @@ from townsquare.core import schema
 from townsquare.core.draws import StageDraws
 from townsquare.core.enums import LogKind, NoteStatus, PostStatus, Verdict
 from townsquare.models.contract import Asker
-from townsquare.settings.base import setting
+from townsquare.settings.base import Share, setting
 from townsquare.simulation.change import Change
 from townsquare.simulation.moderation.checker import CheckerParams, findings_as_rows, queue
 from townsquare.simulation.moderation.contract import Moderator
@@ -28,20 +28,13 @@ from townsquare.simulation.world import World
 class Params(CheckerParams, CrowdParams, ContributorParams):
     """Settings of the strategy `hybrid`."""
 
-    takedown_noted_at: float = setting(
-        0.7, "confidence in `false` from which a post with a shown note is taken down", ge=0, le=1
-    )
+    takedown_noted_at: Share = setting(0.7, "confidence in `false` from which a post with a shown note is taken down")
 
 
 def review(
-    world: World,
-    draws: StageDraws,
-    params: Params,
-    takedown: bool,
-    *,
-    scorer: ChosenNoteScorer,
+    world: World, draws: StageDraws, params: Params, takedown: bool, *, scorer: ChosenNoteScorer,
     asker: Asker | None = None,
-) -> Change:
+) -> Change:  # fmt: skip
     """Score notes first, so that a note shown in this step counts for the verdicts of this step and of earlier ones.
 
     A post whose verdict is older than its shown note is taken down if the verdict reaches the lower threshold. The

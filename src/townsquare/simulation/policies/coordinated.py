@@ -17,7 +17,7 @@ from townsquare.core.array_types import Array
 from townsquare.core.draws import StageDraws
 from townsquare.core.enums import Rating, Slot
 from townsquare.core.schema import NONE
-from townsquare.settings.config import MemberParams, setting
+from townsquare.settings.config import MemberParams, Share, setting
 from townsquare.simulation.policies.contract import Policy
 from townsquare.simulation.views import ProposedActions, Views, propose
 
@@ -33,23 +33,16 @@ class Params(MemberParams):
         None, "number, from 0, of the proposition whose `side` is promoted; unset: none", ge=0, names="propositions"
     )
     side: Literal["for", "against"] = setting("for", "promoted side")
-    like: float = setting(0.9, "probability of liking a promoted row", ge=0, le=1)
-    share: float = setting(0.5, "probability of sharing a promoted row", ge=0, le=1)
-    comment: float = setting(
-        0.2, "probability of commenting on a promoted row, with an argument of the side", ge=0, le=1
-    )
-    follow: float = setting(
-        0.5, "probability of following the author of a promoted row, if not followed yet", ge=0, le=1
-    )
-    posts_per_step: float = setting(0.5, "probability that an agent online posts an argument in a step", ge=0, le=1)
+    like: Share = setting(0.9, "probability of liking a promoted row")
+    share: Share = setting(0.5, "probability of sharing a promoted row")
+    comment: Share = setting(0.2, "probability of commenting on a promoted row, with an argument of the side")
+    follow: Share = setting(0.5, "probability of following the author of a promoted row, if not followed yet")
+    posts_per_step: Share = setting(0.5, "probability that an agent online posts an argument in a step")
     notes: Literal["ignore", "attack", "praise"] = setting(
         "ignore", "ratings of notes on promoted rows: none, all not helpful, or all helpful"
     )
-    cover: float = setting(
-        0.0,
-        "unless `notes` is `ignore`: probability of rating a note on other rows helpful, for a rating record",
-        ge=0,
-        le=1,
+    cover: Share = setting(
+        0.0, "unless `notes` is `ignore`: probability of rating a note on other rows helpful, for a rating record"
     )
     notes_from: int = setting(1, "first step in which notes on promoted rows are rated", ge=1, unit="step")
     together: bool = setting(True, "all agents of this policy write the same argument in a step")

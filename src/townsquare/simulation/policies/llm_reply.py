@@ -39,13 +39,9 @@ def _stance(names: tuple[str, ...]) -> dict[str, Any]:
 
 
 def react_schema(
-    page: FeedPage,
-    kinds: list[ActionKind],
-    names: tuple[str, ...],
-    settings: ActionSettings,
-    params: _Params,
+    page: FeedPage, kinds: list[ActionKind], names: tuple[str, ...], settings: ActionSettings, params: _Params,
     writes: bool = False,
-) -> dict[str, Any]:
+) -> dict[str, Any]:  # fmt: skip
     """Return the JSON Schema of a reply to a feed: lists and texts are bounded, targets fit their actions.
 
     It holds a post too where the agent ``writes`` one.

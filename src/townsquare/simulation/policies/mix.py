@@ -49,8 +49,7 @@ class Params(MemberParams):
         (Member(name="statistical", share=1.0),), "policies and their shares of the agents", min_length=1
     )
     by: Literal["draw", "followers"] = setting(
-        "draw",
-        "assignment: random, or by initial followers, with the most followed agents in the first member",
+        "draw", "assignment: random, or by initial followers, with the most followed agents in the first member"
     )
 
     def check_change(self, before: MemberParams) -> None:
@@ -84,12 +83,9 @@ def members_of(
 
 
 def decide(
-    views: Views,
-    draws: StageDraws,
-    params: Params,
-    asker: Asker | None = None,
+    views: Views, draws: StageDraws, params: Params, asker: Asker | None = None,
     instead: Mapping[str, Policy] = MappingProxyType({}),
-) -> ProposedActions:
+) -> ProposedActions:  # fmt: skip
     """Let each member decide for its own agents, and join their actions by agent.
 
     ``instead`` are policies that take the place of members of some names, with the same settings.

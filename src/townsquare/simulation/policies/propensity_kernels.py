@@ -204,16 +204,9 @@ def chances(
 
 @nb.njit(cache=True, error_model="numpy")
 def _choose_one(
-    i: int,
-    readers: Readers,
-    people: People,
-    rows: Rows,
-    posts: Posts,
-    read: tuple[Array, Array, Array],
-    drawn: Drawn,
-    s: Sharing,
-    bits: Array,
-) -> int:
+    i: int, readers: Readers, people: People, rows: Rows, posts: Posts, read: tuple[Array, Array, Array], drawn: Drawn,
+    s: Sharing, bits: Array,
+) -> int:  # fmt: skip
     """Choose what the reader at position ``i`` does; return how much it is."""
     seen, weight, low = read
     agent, done = readers.agents[i], 0

@@ -110,15 +110,9 @@ def list_choices(
 
 @nb.njit(nogil=True, cache=True, error_model="numpy")
 def rate_notes(
-    readers: Readers,
-    reader: Array,
-    posts: Posts,
-    seen: Array,
-    code: Array,
-    coefficients: tuple[float, float, float],
-    more: Array,
-    base: U64,
-) -> npt.NDArray[np.int8]:
+    readers: Readers, reader: Array, posts: Posts, seen: Array, code: Array, coefficients: tuple[float, float, float],
+    more: Array, base: U64,
+) -> npt.NDArray[np.int8]:  # fmt: skip
     """Rate notes, (n,) of ``Rating``; ``reader`` and ``code`` (n,) are the positions of the agent and of the post.
 
     ``coefficients`` are those of the distance and of the doubt, and the half width of "somewhat helpful"; ``more`` (n,)

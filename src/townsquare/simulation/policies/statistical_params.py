@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from pydantic import create_model
 
 from townsquare.core.actions import ROW_KINDS, SPECS, WORDS, ActionKind
-from townsquare.settings.config import MemberParams, setting
+from townsquare.settings.config import MemberParams, Share, setting
 
 
 class KindParams(MemberParams):
@@ -77,12 +77,9 @@ class Params(ByKind):
     """Settings of the policy `statistical`."""
 
     attention: float = setting(
-        -1.0,
-        "log odds per unit of ln(n/15), n: posts in the feed, limited to 10 to 20; -1: within these limits, a longer "
-        "feed gives no more actions (fitted)",
-        ge=-1,
-        le=0,
-    )
+        -1.0, "log odds per unit of ln(n/15), n: posts in the feed, limited to 10 to 20; -1: within these limits, a "
+        "longer feed gives no more actions (fitted)", ge=-1, le=0,
+    )  # fmt: skip
     appeal: Appeal = setting(
         lambda: Appeal(people=0.36, address=0.13, names=-1.01, numbers=-0.17), "appeal of the words of a post (fitted)"
     )
@@ -90,12 +87,7 @@ class Params(ByKind):
         0.05, "rate of own posts per step online, at activity 1; at most one post in a step, with probability "
         "1 - exp(-rate) (assumed)", ge=0,
     )  # fmt: skip
-    side: float = setting(
-        1.0,
-        "an agent of stance S writes an argument in favor with probability (1 + side S)/2",
-        ge=0,
-        le=1,
-    )
+    side: Share = setting(1.0, "an agent of stance S writes an argument in favor with probability (1 + side S)/2")
     text_width: float = setting(
         0.3, "distance between stances of argument and author at which the weight of an argument falls to 1/e", gt=0
     )

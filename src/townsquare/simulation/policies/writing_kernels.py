@@ -16,20 +16,9 @@ _GOLDEN = U64(0x9E3779B97F4A7C15)
 
 @nb.njit(nogil=True, cache=True, error_model="numpy")
 def choose_arguments(
-    part: Part,
-    agents: Array,
-    keys: Array,
-    stance: Array,
-    ptr: Array,
-    entry: Array,
-    stance_of: Array,
-    proposition: Array,
-    side: float,
-    width: float,
-    side_base: U64,
-    base: U64,
-    out: Array,
-) -> None:
+    part: Part, agents: Array, keys: Array, stance: Array, ptr: Array, entry: Array, stance_of: Array,
+    proposition: Array, side: float, width: float, side_base: U64, base: U64, out: Array,
+) -> None:  # fmt: skip
     """Draw an entry of the argument bank for each writer; -1 where the proposition has none.
 
     The side is for with chance (1 + side S)/2; within it entries are drawn with weight exp(-|s - S|/width), as the

@@ -30,11 +30,9 @@ class Params(MemberParams):
         2.0, "score of a post at the reader's own stance minus that of one at the farthest stance (assumed)", ge=0
     )
     taste: float = setting(
-        3.5,
-        "decrease of the score per unit of taste below `taste_from`, for rows from other accounts whose root is by a "
-        "source of credibility below 0.5 (tuned to published concentrations of exposure)",
-        ge=0,
-    )
+        3.5, "decrease of the score per unit of taste below `taste_from`, for rows from other accounts whose root is "
+        "by a source of credibility below 0.5 (tuned to published concentrations of exposure)", ge=0,
+    )  # fmt: skip
     taste_from: float = setting(2.5, "taste at and above which such rows have no decrease (tuned)")
 
 

@@ -11,7 +11,7 @@ import numpy as np
 
 from townsquare.core.array_types import Float, Int32
 from townsquare.core.threads import in_parts
-from townsquare.settings.config import MemberParams, setting
+from townsquare.settings.config import MemberParams, Share, setting
 from townsquare.simulation.feed.rankers.affinity import posts_of, rows_of
 from townsquare.simulation.feed.rankers.affinity_kernels import add_closeness, bridged
 from townsquare.simulation.feed.rankers.contract import ReaderCandidates, ReaderRanker
@@ -22,11 +22,8 @@ class Params(MemberParams):
     """Settings of the ranker `bridging`."""
 
     gravity: float = setting(1.8, "decrease of the score per unit of ln(1 + age/2 h) (assumed)", ge=0)
-    one_sided: float = setting(
-        0.1,
-        "weight of a reaction without a matching reaction from the other side; 1: all count equally (assumed)",
-        ge=0,
-        le=1,
+    one_sided: Share = setting(
+        0.1, "weight of a reaction without a matching reaction from the other side; 1: all count equally (assumed)"
     )
 
 

@@ -22,12 +22,9 @@ class Params(MemberParams):
     """Settings of the ranker `hot`."""
 
     tenfold: float = setting(
-        _SECONDS_A_TENFOLD / _SECONDS_A_STEP,
-        "difference in age that offsets a tenfold number of votes (likes minus dislikes); the default is 12.5 h if a "
-        "step is a day",
-        gt=0,
-        unit="steps",
-    )
+        _SECONDS_A_TENFOLD / _SECONDS_A_STEP, "difference in age that offsets a tenfold number of votes (likes minus "
+        "dislikes); the default is 12.5 h if a step is a day", gt=0, unit="steps",
+    )  # fmt: skip
 
 
 def score(view: RankingView, params: Params) -> Float:

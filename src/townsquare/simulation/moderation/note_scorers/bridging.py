@@ -24,7 +24,7 @@ import numpy as np
 
 from townsquare.core.array_types import Array, Bool, Float, Int32
 from townsquare.core.enums import NoteStatus
-from townsquare.settings.config import MemberParams, setting
+from townsquare.settings.config import MemberParams, Share, setting
 from townsquare.simulation.moderation.note_scorers.contract import NoteRatings, NoteScorer, NoteScores
 from townsquare.simulation.moderation.note_scorers.factorization import (
     Fit,
@@ -60,16 +60,11 @@ class Params(MemberParams):
     net_helpful_at_least: int = setting(
         4, "minimum, on each side of raters (sign of factor), of helpful minus not helpful ratings", ge=0
     )
-    net_helpful_share: float = setting(
-        0.05,
-        "the smaller of these two differences, if it is at most 9, must be at least this share of the ratings of both "
-        "sides",
-        ge=0,
-        le=1,
-    )
-    agreement_at_least: float = setting(
-        0.66, "minimum agreement: share of a rater's ratings that agree with statuses", ge=0, le=1
-    )
+    net_helpful_share: Share = setting(
+        0.05, "the smaller of these two differences, if it is at most 9, must be at least this share of the ratings of "
+        "both sides",
+    )  # fmt: skip
+    agreement_at_least: Share = setting(0.66, "minimum agreement: share of a rater's ratings that agree with statuses")
     author_mean_at_least: float = setting(0.05, "minimum mean intercept of a rater's own notes")
     rating_window: int | None = setting(
         None, "maximum steps from a note to a rating that counts in the rater's agreement; null: no maximum", ge=0
