@@ -14,7 +14,7 @@ from typing import Any, NamedTuple, TypeVar
 import numpy as np
 import numpy.typing as npt
 
-from townsquare.core.array_types import Bool, Byte, Float, Int16, Int32, Int64
+from townsquare.core.array_types import Array, Bool, Byte, Float, Int16, Int32, Int64
 from townsquare.core.draws import StageDraws
 from townsquare.core.pairs import PairBlock
 from townsquare.core.threads import Part
@@ -190,7 +190,7 @@ class Authors:
         """Return (n,) the group of each agent of the block, -1 for none."""
         return self._column("reader_group", "groups")
 
-    def _column(self, name: str, need: str) -> npt.NDArray[Any]:
+    def _column(self, name: str, need: str) -> Array:
         if name not in self.columns:
             raise LookupError(f"authors.{name} is not there: add {need!r} to the rule's needs")
         return self.columns[name]

@@ -27,6 +27,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from townsquare.core.array_types import Array
 from townsquare.core.enums import PostKind, Slot
 
 
@@ -190,7 +191,7 @@ def kinds_where(holds: Callable[[ActionSpec], Any]) -> tuple[ActionKind, ...]:
     return tuple(kind for kind, spec in SPECS.items() if holds(spec))
 
 
-def per_kind(dtype: npt.DTypeLike, values: Mapping[ActionKind, Any], default: int = 0) -> npt.NDArray[Any]:
+def per_kind(dtype: npt.DTypeLike, values: Mapping[ActionKind, Any], default: int = 0) -> Array:
     """Return a value for each number that a policy may name, (256,): also for those that are no kind."""
     table = np.full(256, default, dtype)
     for kind, value in values.items():
@@ -211,5 +212,5 @@ COUNTED: Mapping[str, tuple[ActionKind, ...]] = {
 _MARKED = kinds_where(lambda spec: spec.once and spec.on in (On.POST, On.COMMENT, On.ITEM))
 REACTIONS: Mapping[ActionKind, int] = {kind: 1 << bit for bit, kind in enumerate(_MARKED)}
 """Kinds that count once an agent and root, as bits of the reaction store."""
-REACTION_BITS: npt.NDArray[Any] = per_kind(np.min_scalar_type((1 << len(REACTIONS)) - 1), REACTIONS)
+REACTION_BITS: Array = per_kind(np.min_scalar_type((1 << len(REACTIONS)) - 1), REACTIONS)
 """The same by number, (256,), of the dtype of that store."""

@@ -23,6 +23,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy.special import ndtri
 
+from townsquare.core.array_types import Float, Int64
 from townsquare.core.threads import Part, in_parts
 
 U64 = np.uint64
@@ -114,14 +115,12 @@ def _base(seed: int, stage: Stage, step: int, purpose: str) -> U64:
 
 
 @nb.njit(nogil=True, cache=True)
-def _fill_bits(
-    part: Part, base: U64, agents: npt.NDArray[np.int64], keys: npt.NDArray[U64], out: npt.NDArray[U64]
-) -> None:
+def _fill_bits(part: Part, base: U64, agents: Int64, keys: npt.NDArray[U64], out: npt.NDArray[U64]) -> None:
     for i in range(part.start, part.stop):
         out[i] = key2(base, agents[i], keys[i])
 
 
-def bits_oracle(base: U64, agents: npt.NDArray[np.int64], keys: npt.NDArray[U64]) -> npt.NDArray[U64]:
+def bits_oracle(base: U64, agents: Int64, keys: npt.NDArray[U64]) -> npt.NDArray[U64]:
     """Return the same bits as the compiled draw, by NumPy: :func:`mix` without compilation, on arrays."""
     kernel: Any = mix
     finalize = kernel.py_func
@@ -130,7 +129,7 @@ def bits_oracle(base: U64, agents: npt.NDArray[np.int64], keys: npt.NDArray[U64]
         return np.asarray(finalize(agent_bits ^ keys.astype(U64)), U64)
 
 
-def uniform_oracle(base: U64, agents: npt.NDArray[np.int64], keys: npt.NDArray[U64]) -> npt.NDArray[np.float64]:
+def uniform_oracle(base: U64, agents: Int64, keys: npt.NDArray[U64]) -> Float:
     """Return the same numbers as :meth:`StageDraws.uniform`, by NumPy."""
     return (bits_oracle(base, agents, keys) >> U64(11)).astype(np.float64) * _SCALE
 
@@ -163,9 +162,7 @@ class StageDraws:
         in_parts(_fill_bits, out.shape[0], self.base(purpose, lasting=lasting), *columns, out)
         return out
 
-    def uniform(
-        self, purpose: str, agents: npt.ArrayLike, keys: npt.ArrayLike = 0, *, lasting: bool = False
-    ) -> npt.NDArray[np.float64]:
+    def uniform(self, purpose: str, agents: npt.ArrayLike, keys: npt.ArrayLike = 0, *, lasting: bool = False) -> Float:
         """Return uniform float64 in [0, 1) for each (agent, key), shape (n,).
 
         >>> draw = Draws(7, 3)(Stage.FEED)
@@ -175,16 +172,14 @@ class StageDraws:
         """
         return (self.bits(purpose, agents, keys, lasting=lasting) >> U64(11)).astype(np.float64) * _SCALE
 
-    def normal(
-        self, purpose: str, agents: npt.ArrayLike, keys: npt.ArrayLike = 0, *, lasting: bool = False
-    ) -> npt.NDArray[np.float64]:
+    def normal(self, purpose: str, agents: npt.ArrayLike, keys: npt.ArrayLike = 0, *, lasting: bool = False) -> Float:
         """Return standard normal float64 for each (agent, key), shape (n,), by inverse of the distribution function."""
         u = self.uniform(purpose, agents, keys, lasting=lasting)
         return np.asarray(ndtri(np.maximum(u, LEAST)))
 
     def integers(
         self, purpose: str, agents: npt.ArrayLike, keys: npt.ArrayLike, high: npt.ArrayLike, *, lasting: bool = False
-    ) -> npt.NDArray[np.int64]:
+    ) -> Int64:
         """Whole numbers in [0, high) for each (agent, key); ``high`` broadcasts and is at least 1."""
         u = self.uniform(purpose, agents, keys, lasting=lasting)
         top = np.asarray(high, dtype=np.int64)

@@ -9,8 +9,8 @@ from typing import Any, TypeVar
 
 import numba.core.errors
 import numpy as np
-import numpy.typing as npt
 
+from townsquare.core.array_types import Array, Bool
 from townsquare.core.errors import ContractError
 
 _MISTAKES = (
@@ -77,9 +77,8 @@ def check_array(
 
 
 def check_values(
-    family: str, name: str, checks: Iterable[tuple[str, npt.NDArray[Any], npt.NDArray[np.bool_], str]],
-    agents: npt.NDArray[Any] | None = None, item: str = "",
-) -> None:  # fmt: skip
+    family: str, name: str, checks: Iterable[tuple[str, Array, Bool, str]], agents: Array | None = None, item: str = ""
+) -> None:
     """Refuse the first value that is not good; ``checks`` are (what it is, values, which are good, what is allowed).
 
     ``agents`` (n,) says of whom each value is; ``item`` what each is about, where values are numbered.
@@ -91,7 +90,7 @@ def check_values(
             raise breach(family, name, got, allowed, agent=None if agents is None else int(agents[at]))
 
 
-def repeated(*columns: npt.NDArray[Any]) -> npt.NDArray[np.bool_]:
+def repeated(*columns: Array) -> Bool:
     """Return which rows of columns of one length repeat an earlier row, (n,).
 
     >>> repeated(np.array([3, 1, 3]), np.array([0, 0, 0])).tolist()

@@ -15,7 +15,7 @@ import numba as nb
 import numpy as np
 import numpy.typing as npt
 
-from townsquare.core.array_types import Array, Int32, Int64
+from townsquare.core.array_types import Array, Bool, Int32, Int64
 from townsquare.core.draws import U64, key2
 from townsquare.core.threads import Part, in_parts
 
@@ -123,7 +123,7 @@ class _Query(NamedTuple):
     indptr: Int64
     key: Int32
     slot: Int64
-    known: npt.NDArray[np.bool_]
+    known: Bool
     packed: Int64
 
 
@@ -201,7 +201,7 @@ def lookup(block: PairBlock, indptr: Int64, keys: Int32) -> Int64:
 
 def upsert(
     block: PairBlock, indptr: Int64, keys: Int32, start: npt.NDArray[np.generic]
-) -> tuple[PairBlock, Int64, npt.NDArray[np.bool_]]:
+) -> tuple[PairBlock, Int64, Bool]:
     """Merge a query into a block.
 
     Parameters

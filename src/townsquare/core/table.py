@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from townsquare.core import schema
-from townsquare.core.array_types import read_only
+from townsquare.core.array_types import Array, read_only
 
 
 class GrowingTable:
@@ -28,11 +26,11 @@ class GrowingTable:
         self.schema = schema.TABLES[name]
         self.n = 0
         self._defaults = dict(defaults or {})
-        self._columns: dict[str, npt.NDArray[Any]] = {
+        self._columns: dict[str, Array] = {
             column.name: np.empty(64, dtype=column.dtype) for column in self.schema.columns
         }
 
-    def __getitem__(self, name: str) -> npt.NDArray[Any]:
+    def __getitem__(self, name: str) -> Array:
         return read_only(self._columns[name][: self.n])
 
     def __len__(self) -> int:
@@ -47,7 +45,7 @@ class GrowingTable:
             self._columns[column.name][self.n : self.n + m] = value
         self.n += m
 
-    def write(self, name: str) -> npt.NDArray[Any]:
+    def write(self, name: str) -> Array:
         """Return the column itself, writable."""
         return self._columns[name][: self.n]
 

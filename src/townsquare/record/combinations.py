@@ -7,10 +7,9 @@ from typing import Any
 
 import numba as nb
 import numpy as np
-import numpy.typing as npt
 
 from townsquare.core import schema
-from townsquare.core.array_types import Array
+from townsquare.core.array_types import Array, Int32
 from townsquare.core.coded_rows import CodedRows, LazyRows, first_uses, look_up
 from townsquare.core.draws import U64, mix
 
@@ -55,7 +54,7 @@ class _Distinct:
     def rows(self) -> Array:
         return self._rows[: self.n]
 
-    def number(self, rows: Array) -> npt.NDArray[np.int32]:
+    def number(self, rows: Array) -> Int32:
         """Return the number of each row (m, width)."""
         capacity = self.n + rows.shape[0]
         if capacity > self._rows.shape[0]:
@@ -116,7 +115,7 @@ class Combinations:
             for j, column in enumerate(self._columns)
         }
 
-    def numbers(self) -> Iterator[npt.NDArray[np.int32]]:
+    def numbers(self) -> Iterator[Int32]:
         """Yield the combination number of each row in (n,) int32 blocks; the next block overwrites the one before."""
         for number, code in self._parts:
             out = np.empty(min(code.shape[0], _BLOCK), np.int32)

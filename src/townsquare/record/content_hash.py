@@ -30,9 +30,9 @@ from itertools import chain
 from typing import Any, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from townsquare.core import schema
+from townsquare.core.array_types import Array
 from townsquare.core.coded_rows import LazyRows, row_count
 from townsquare.record.combinations import Combinations
 
@@ -154,7 +154,7 @@ def _holds_values(table: schema.Table, columns: schema.Columns, column: schema.C
     return not all(_is_all(part, column.missing) for part in _parts(columns, column))
 
 
-def _only_value(parts: Iterable[Any]) -> npt.NDArray[Any] | None:
+def _only_value(parts: Iterable[Any]) -> Array | None:
     """Return the first value, (1,), if all are equal to it."""
     first = None
     for part in parts:
@@ -193,10 +193,10 @@ def _digest(dtype: str, parts: Iterable[Any]) -> bytes:
     return digest.digest()
 
 
-def _canonical(block: npt.NDArray[Any]) -> npt.NDArray[Any]:
+def _canonical(block: Array) -> Array:
     """Return real numbers with 0.0 for -0.0 and one NaN for all."""
     with np.errstate(invalid="ignore"):  # a signaling NaN
-        out: npt.NDArray[Any] = block + 0.0  # -0.0 + 0.0 is 0.0; every other number stays as it is
+        out: Array = block + 0.0  # -0.0 + 0.0 is 0.0; every other number stays as it is
     missing = np.isnan(out)
     if missing.any():
         out[missing] = np.nan

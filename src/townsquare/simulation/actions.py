@@ -17,7 +17,7 @@ import numpy.typing as npt
 
 from townsquare.core import schema
 from townsquare.core.actions import ON_AUTHORS, REACTION_BITS, SPECS, ActionKind, ActionSpec, On, Tie, per_kind
-from townsquare.core.array_types import Array, read_only
+from townsquare.core.array_types import Array, Bool, Float, Int32, read_only
 from townsquare.core.coded_rows import CodedRows
 from townsquare.core.draws import U64, StageDraws, bits_oracle, chain, text_key
 from townsquare.core.enums import RATING_VALUES, ActionStatus, PostKind, PostType, Rating, Reason, Scorer, Veracity
@@ -153,7 +153,7 @@ def _choices(chosen: ProposedActions) -> Choices:
     )
 
 
-def _lengths(world: World, given: Sequence[str], choices: Choices, kinds: Kinds) -> npt.NDArray[np.int32]:
+def _lengths(world: World, given: Sequence[str], choices: Choices, kinds: Kinds) -> Int32:
     """Return the length of each text in use, known or new, (texts,); 0 for a blank one."""
     known = len(world.texts)
     used = np.zeros(known + len(given), np.bool_)
@@ -304,7 +304,7 @@ def _ended(world: World, agent: Array, target: Array, moved: Array, hides: Array
 class Friction(NamedTuple):
     """``chance`` (k, kinds) float64 that an action is given up, by position in the feed's agents; and draws."""
 
-    chance: npt.NDArray[np.float64]
+    chance: Float
     draw: StageDraws
 
 
@@ -314,9 +314,7 @@ def friction_of(world: World, agents: Array, config: Config, draw: StageDraws) -
     return None if chance is None else Friction(chance, draw)
 
 
-def given_up(
-    world: World, choices: Choices, reader: Array, judged: Judged, friction: Friction
-) -> npt.NDArray[np.bool_]:
+def given_up(world: World, choices: Choices, reader: Array, judged: Judged, friction: Friction) -> Bool:
     """Return which of the accepted actions are given up, (n,).
 
     The draw is by kind, agent and what is acted on, so that it is another one for each post, and no other action, row

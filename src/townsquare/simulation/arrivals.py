@@ -14,7 +14,7 @@ from townsquare.beliefs.checks import FAMILY, check_beliefs
 from townsquare.beliefs.contract import BeliefState, per_agent
 from townsquare.beliefs.profiles import Profiles, profiles_of
 from townsquare.core import schema
-from townsquare.core.array_types import Array
+from townsquare.core.array_types import Array, Bool, Float, Int16, Int32, Int64
 from townsquare.core.draws import U64, Draws, Stage, StageDraws, bits_oracle, text_key
 from townsquare.core.enums import AgentKind, PostKind, Scorer, Veracity
 from townsquare.core.member_errors import call_member
@@ -56,9 +56,9 @@ class Arrivals:
 
     settings: Settings
     scenario: Scenario
-    post: npt.NDArray[np.int64]
-    author: npt.NDArray[np.int64]
-    step: npt.NDArray[np.int64]
+    post: Int64
+    author: Int64
+    step: Int64
     key: npt.NDArray[U64]
     judges: Judges
     audiences: Audiences
@@ -203,7 +203,7 @@ class Arrivals:
             rows["profiles"] = schema.rows("profiles", agents.size, agent=agents, profile=names, **own)
         return rows
 
-    def _members(self, agents: Array, draws: Draws, edges: Edges | None = None) -> npt.NDArray[np.int16]:
+    def _members(self, agents: Array, draws: Draws, edges: Edges | None = None) -> Int16:
         followers = None if edges is None else np.bincount(edges.followed, minlength=agents.size)
         return members_of(agents, draws(Stage.POLICY), self.settings.params["policy"], followers)
 
@@ -227,19 +227,17 @@ class Arrivals:
         newcomers = Newcomers(new, people.stance, born, own)
         return started(world, self.scenario, self.judges, rule, newcomers, draws, texts)
 
-    def _own(self, new: Array, sources: int) -> dict[str, npt.NDArray[np.float64]]:
+    def _own(self, new: Array, sources: int) -> dict[str, Float]:
         """Return the individual settings of the rule for persons; NaN for sources."""
         if self.profiles is None:
             return {}
         settings = self.profiles.own(self._profile(self.profiles, new))
         return {name: np.append(column, np.full(sources, np.nan)) for name, column in settings.items()}
 
-    def _profile(self, profiles: Profiles, persons: Array) -> npt.NDArray[np.int64]:
+    def _profile(self, profiles: Profiles, persons: Array) -> Int64:
         return profiles.drawn(persons, Draws(self.settings.config.seed, 0)(Stage.BELIEF))
 
-    def _newborn(
-        self, people: People, sources: int, own: Mapping[str, npt.NDArray[np.float64]], first: int
-    ) -> BeliefState:
+    def _newborn(self, people: People, sources: int, own: Mapping[str, Float], first: int) -> BeliefState:
         p = len(self.scenario.propositions)
         stance = np.concatenate([people.stance, np.zeros((sources, p))])
         confidence = np.concatenate([people.confidence, np.full((sources, p), 0.5)])
@@ -249,7 +247,7 @@ class Arrivals:
         check_beliefs(rule, state, stance.shape, first)
         return state
 
-    def starts(self, n: int) -> npt.NDArray[np.float64]:
+    def starts(self, n: int) -> Float:
         """Return the stances that the first ``n`` persons start with, (n, P), without a world around them."""
         people = self._people(0, n, 0)
         world = World(len(self.scenario.propositions), 1)
@@ -313,7 +311,7 @@ class Arrivals:
 def bank_of(world: World, scenario: Scenario) -> Bank:
     """Return the scenario's texts as rows of texts, for policies that write from them."""
 
-    def rows(texts: Any) -> npt.NDArray[np.int32]:
+    def rows(texts: Any) -> Int32:
         return np.array([world.text_row[text] for text in texts], np.int32)
 
     arguments = scenario.arguments
@@ -331,7 +329,7 @@ def bank_of(world: World, scenario: Scenario) -> Bank:
     )
 
 
-def authors_of(posts: Array, scenario: Scenario, config: Config) -> npt.NDArray[np.int64]:
+def authors_of(posts: Array, scenario: Scenario, config: Config) -> Int64:
     """Return rows of agents that publish these rows of the scenario's posts."""
     account, source = scenario.posts.account[posts], scenario.posts.source[posts]
     return np.where(account >= 0, account, config.agents + source).astype(np.int64)
@@ -355,7 +353,7 @@ def _entering(given: Scenario, scenario: Scenario, config: Config) -> tuple[Arra
     return all_post, all_author, all_step, all_key
 
 
-def _left_out(posts: Array, authors: Array, scenario: Scenario, config: Config) -> npt.NDArray[np.bool_]:
+def _left_out(posts: Array, authors: Array, scenario: Scenario, config: Config) -> Bool:
     """Return which of the posts that would enter never do, (k,); the others keep their steps."""
     gone = config.leave_out
     truths = [Veracity[word.upper()] for word in gone.veracity]

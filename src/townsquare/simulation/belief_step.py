@@ -8,7 +8,6 @@ from typing import Any, NamedTuple
 
 import numba as nb
 import numpy as np
-import numpy.typing as npt
 
 from townsquare.beliefs.arrays import frozen_inputs
 from townsquare.beliefs.checks import FAMILY, check_result
@@ -29,7 +28,7 @@ from townsquare.beliefs.contract import (
 )
 from townsquare.core import schema
 from townsquare.core.actions import ActionKind
-from townsquare.core.array_types import Array, Float, Int16
+from townsquare.core.array_types import Array, Bool, Float, Int16, Int32
 from townsquare.core.coded_rows import CodedRows, PartedRows
 from townsquare.core.draws import StageDraws
 from townsquare.core.enums import ActionStatus, AgentKind, PostKind
@@ -241,12 +240,12 @@ class InputsOfStep:
             columns["group"], columns["reader_group"] = self._groups[exposed.author], self._groups[first:stop].copy()
         return Authors(columns)
 
-    def _engagement(self) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.int32]]:
+    def _engagement(self) -> tuple[Int32, Int32]:
         """Likes and dislikes accepted this step, by author and proposition of the post: two (n_agents, P) arrays."""
         world, actions, n = self._world, self._actions, self._world.n_propositions
         kind = np.where(actions["status"] == ActionStatus.ACCEPTED, actions["kind"], ActionKind.IGNORE)
 
-        def counted(which: npt.NDArray[np.bool_]) -> npt.NDArray[np.int32]:
+        def counted(which: Bool) -> Int32:
             target = actions["target"][which]
             at, post = world.stances_of(target)
             who = world.posts["author"][target[post]].astype(np.int64) * n + world.post_stances["proposition"][at]

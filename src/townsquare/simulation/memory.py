@@ -16,11 +16,10 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from townsquare.core import schema
 from townsquare.core.actions import ON_AUTHORS, SPECS, ActionKind, On, kinds_where
-from townsquare.core.array_types import Array
+from townsquare.core.array_types import Array, Float, Int32, Int64
 from townsquare.core.documents import read_yaml
 from townsquare.core.enums import ActionStatus, MemoryKind
 from townsquare.core.schema import NONE
@@ -39,8 +38,8 @@ SNIPPET = 240  # characters of a text that a memory keeps
 class Recalled(NamedTuple):
     """Memories of k agents: rows of agent_memories, the most relevant first; ``indptr`` (k + 1,) int64."""
 
-    indptr: npt.NDArray[np.int64]
-    rows: npt.NDArray[np.int64]
+    indptr: Int64
+    rows: Int64
 
 
 def on_clock(config: Config) -> Memory:
@@ -69,14 +68,14 @@ def importance(text: str) -> float:
     return min(1.0, BASE_IMPORTANCE + A_KEYWORD * len(matched))
 
 
-def faded(world: World, rows: npt.NDArray[np.int64], settings: Memory, step: int) -> npt.NDArray[np.float64]:
+def faded(world: World, rows: Int64, settings: Memory, step: int) -> Float:
     """Decay of memories in a step, (k,) float64 in [0, 1]: max(0, decay at the last access - rate x days since)."""
     memories = world.agent_memories
     days = (step - memories["accessed"][rows]) * settings.days_per_step
     return np.asarray(np.maximum(0.0, memories["decay"][rows] - settings.decay * days))
 
 
-def recall(world: World, agents: npt.NDArray[np.int32], settings: Memory, kind: MemoryKind, most: int) -> Recalled:
+def recall(world: World, agents: Int32, settings: Memory, kind: MemoryKind, most: int) -> Recalled:
     """Return the memories that agents recall in step ``world.step + 1``.
 
     Parameters
@@ -100,7 +99,7 @@ def recall(world: World, agents: npt.NDArray[np.int32], settings: Memory, kind: 
     return Recalled(np.searchsorted(owner, np.append(agents, np.iinfo(np.int32).max)).astype(np.int64), rows)
 
 
-def remember(world: World, out: Batches, agents: npt.NDArray[np.int32], settings: Memory, reads: bool) -> Change:
+def remember(world: World, out: Batches, agents: Int32, settings: Memory, reads: bool) -> Change:
     """Return the memories of a step: accesses of what was recalled or met again, and new interactions.
 
     Parameters
@@ -154,7 +153,7 @@ def snippet(text: str) -> str:
 
 
 def _accesses(
-    world: World, agents: npt.NDArray[np.int32], settings: Memory, reads: bool, actor: Array, about: Array
+    world: World, agents: Int32, settings: Memory, reads: bool, actor: Array, about: Array
 ) -> schema.Columns | None:
     memories, step = world.agent_memories, world.step + 1
     fresh = np.empty(0, np.int64)
@@ -175,7 +174,7 @@ def _accesses(
     return schema.rows("memory_accesses", both.size, step=step, memory=both[order], decay=decay[order])
 
 
-def _roots(world: World, done: schema.Columns) -> npt.NDArray[np.int64]:
+def _roots(world: World, done: schema.Columns) -> Int64:
     """Return the root that each action is about; -1 where it is about none."""
     kind, target, result = (np.asarray(done[name]).astype(np.int64) for name in ("kind", "target", "result"))
     out = np.where(np.isin(kind, ON_AUTHORS), NONE, target)
@@ -282,7 +281,7 @@ def _embedded(world: World, rows: Array, statements: Sequence[str]) -> str:
     return " ".join(out)
 
 
-def _sides(world: World, roots: Array) -> npt.NDArray[np.float64]:
+def _sides(world: World, roots: Array) -> Float:
     """Return (proposition, stance) of every stance that some posts take, (s, 2)."""
     rows, _ = world.stances_of(roots)
     stances = world.post_stances

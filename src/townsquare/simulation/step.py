@@ -8,11 +8,10 @@ from functools import partial
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from townsquare.core import schema
 from townsquare.core.actions import WORDS, ActionKind, Allowed, kinds_where
-from townsquare.core.array_types import Float
+from townsquare.core.array_types import Float, Int32
 from townsquare.core.draws import Draws, Stage, StageDraws
 from townsquare.core.table import GrowingTable
 from townsquare.models.client import ModelClient
@@ -187,7 +186,7 @@ def contributed(
         yield contributors.with_quality(world, done, program, draw(Stage.MODERATE), setup.bank)
 
 
-def online(world: World, settings: Settings, draw: StageDraws) -> Iterator[npt.NDArray[np.int32]]:
+def online(world: World, settings: Settings, draw: StageDraws) -> Iterator[Int32]:
     """Yield the persons who have a feed in this step, in batches that act in turn; newcomers wait for the next step."""
     activation, time = settings.config.activation, settings.config.time
     persons = np.flatnonzero(world.persons() & (world.agents["born"] <= world.step)).astype(np.int32)

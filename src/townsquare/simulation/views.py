@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from townsquare.core.actions import SPECS, ActionKind, On, per_kind
-from townsquare.core.array_types import Array, Float
+from townsquare.core.array_types import Array, Bool, Byte, Float, Int16, Int32, Int64
 from townsquare.core.coded_rows import CodedRows, column_at
 from townsquare.core.draws import StageDraws
 from townsquare.core.enums import MemoryKind, PostKind
@@ -43,21 +43,21 @@ class Bank:
     ``note_sourced`` (j,) says whether it cites a source. The last three are empty where no note has any of this.
     """
 
-    text: npt.NDArray[np.int32]
-    proposition: npt.NDArray[np.int16]
-    stance: npt.NDArray[np.float64]
-    strength: npt.NDArray[np.float64]
-    comments: npt.NDArray[np.int32]
-    notes: npt.NDArray[np.int32]
+    text: Int32
+    proposition: Int16
+    stance: Float
+    strength: Float
+    comments: Int32
+    notes: Int32
     everyday: tuple[str, ...] = ()
-    note_proposition: npt.NDArray[np.int16] = field(default_factory=lambda: np.empty(0, np.int16))
+    note_proposition: Int16 = field(default_factory=lambda: np.empty(0, np.int16))
     note_side: Float = field(default_factory=lambda: np.empty(0))
-    note_sourced: npt.NDArray[np.bool_] = field(default_factory=lambda: np.empty(0, np.bool_))
+    note_sourced: Bool = field(default_factory=lambda: np.empty(0, np.bool_))
 
     def note_texts(
         self, world: World, draws: StageDraws, purpose: str, agents: npt.ArrayLike, roots: Array, *,
         sourced: Array | None = None, lasting: bool = False,
-    ) -> npt.NDArray[np.int32]:  # fmt: skip
+    ) -> Int32:  # fmt: skip
         """Draw a text for each note on ``roots`` (n,) by (agent, root), -1 where there is none.
 
         A note takes the other side on the first proposition of its post; where the bank has none, it is one that fits
@@ -170,11 +170,11 @@ class Views:
         """Return a column of post_stances; ``post("stances")`` and ``post("n_stances")`` give the rows of a post."""
         return self._world.post_stances[name]
 
-    def stances_of(self, posts: Array) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
+    def stances_of(self, posts: Array) -> tuple[Int64, Int64]:
         """Return the rows of post_stances of some posts, and for each row the position of its post in ``posts``."""
         return self._world.stances_of(posts)
 
-    def note_texts(self, draws: StageDraws, purpose: str, position: Array, row: Array) -> npt.NDArray[np.int32]:
+    def note_texts(self, draws: StageDraws, purpose: str, position: Array, row: Array) -> Int32:
         """Draw texts of the bank for notes on rows, written by the agents at ``position``; see ``Bank.note_texts``."""
         root = column_at(self.rows, "root", row)
         return self.bank.note_texts(self._world, draws, purpose, self.agents[position], root)
@@ -251,12 +251,12 @@ class Views:
         """Return whether ``agent`` follows ``other``."""
         return self._world.follows.get(agent, other, NONE) != NONE
 
-    def followed_authors(self) -> npt.NDArray[np.bool_]:
+    def followed_authors(self) -> Bool:
         """Return for each row of ``rows`` whether its reader follows its author, (rows,)."""
         reader = np.repeat(self.agents, np.diff(self.indptr))
         return self._world.has(self._world.follows, reader, np.asarray(self.rows["author"]))
 
-    def targets(self, row: npt.NDArray[np.int64], kind: Array) -> npt.NDArray[np.int32]:
+    def targets(self, row: Int64, kind: Array) -> Int32:
         """Return the targets of actions on ``row``: the author, the note offered, or else the root; -1 for no row."""
         target, on = np.full(row.size, NONE, np.int32), row >= 0
         target[on] = column_at(self.rows, "root", row[on])
@@ -265,7 +265,7 @@ class Views:
             target[at] = column_at(self.rows, column, row[at])
         return target
 
-    def only(self, mask: npt.NDArray[np.bool_]) -> Views:
+    def only(self, mask: Bool) -> Views:
         """Return the same views for some of the agents, for a mix of policies; ``mask`` (k,)."""
         part, counts = copy(self), np.diff(self.indptr)
         part.agents, part.indptr = self.agents[mask], np.r_[0, np.cumsum(counts[mask])].astype(np.int64)
@@ -325,16 +325,16 @@ class ProposedActions:
         empty if there are no such agents.
     """
 
-    agent: npt.NDArray[np.int32]
-    kind: npt.NDArray[np.uint8]
-    row: npt.NDArray[np.int64]
-    target: npt.NDArray[np.int32]
-    text: npt.NDArray[np.int32]
+    agent: Int32
+    kind: Byte
+    row: Int64
+    target: Int32
+    text: Int32
     helpful: npt.NDArray[np.int8]
-    reasoning: npt.NDArray[np.int32]
+    reasoning: Int32
     declared: tuple[Array, Array, Array, Array]
     new_texts: tuple[str, ...] = field(default=())
-    examined: npt.NDArray[np.bool_] | None = None
+    examined: Bool | None = None
     prompt_stats: Mapping[str, Array] = field(default_factory=dict)
 
     @property

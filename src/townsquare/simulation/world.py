@@ -11,14 +11,13 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from townsquare.beliefs.arrays import frozen_state, join_states, take_state
 from townsquare.beliefs.contract import BeliefState
 from townsquare.beliefs.evidence.holding_kernels import apply_changes
 from townsquare.core import schema
 from townsquare.core.actions import COUNTED, REACTION_BITS, kinds_where, per_kind
-from townsquare.core.array_types import Array, Int64, read_only
+from townsquare.core.array_types import Array, Bool, Float, Int32, Int64, read_only
 from townsquare.core.coded_rows import column_at
 from townsquare.core.draws import StageDraws
 from townsquare.core.enums import (
@@ -114,7 +113,7 @@ class World:
         self.message_rows = np.empty(0, np.int32)
         self.step_starts: list[int] = [0]
         self.belief: list[BeliefState] = []
-        self.own: dict[str, npt.NDArray[np.float64]] = {}
+        self.own: dict[str, Float] = {}
         self.excluded_claims = np.empty(0, np.int32)
 
     def append(self, change: Change) -> Mapping[str, schema.Columns]:
@@ -148,17 +147,17 @@ class World:
         return self.agents.n
 
     @property
-    def in_degree(self) -> npt.NDArray[np.int32]:
+    def in_degree(self) -> Int32:
         """Followers of each agent, (n_agents,)."""
         return read_only(self._in_degree)
 
     @property
-    def newest(self) -> npt.NDArray[np.int32]:
+    def newest(self) -> Int32:
         """The newest rows of each author in a ring, (n_agents, c): slot ``n_rows % c`` is overwritten next."""
         return read_only(self._newest)
 
     @property
-    def n_rows(self) -> npt.NDArray[np.int32]:
+    def n_rows(self) -> Int32:
         """How many rows each author has had in the ring, (n_agents,)."""
         return read_only(self._n_rows)
 
@@ -179,27 +178,27 @@ class World:
         new = schema.rows("texts", len(fresh), text=list(fresh.values()), content=list(fresh))
         return row, {"texts": new} if fresh else {}
 
-    def stance(self) -> npt.NDArray[np.float64]:
+    def stance(self) -> Float:
         """Return stances of all agents, (n_agents, P); rows of sources are 0."""
         return self._belief_column("stance")
 
-    def confidence(self) -> npt.NDArray[np.float64]:
+    def confidence(self) -> Float:
         """Return confidences of all agents, (n_agents, P)."""
         return self._belief_column("confidence")
 
-    def _belief_column(self, name: str) -> npt.NDArray[np.float64]:
+    def _belief_column(self, name: str) -> Float:
         parts = [getattr(block, name) for block in self.belief]
         return np.concatenate([*parts, np.empty((0, self.n_propositions))])
 
-    def own_settings(self, first: int, stop: int) -> dict[str, npt.NDArray[np.float64]]:
+    def own_settings(self, first: int, stop: int) -> dict[str, Float]:
         """Return the individual settings of agents ``first`` to ``stop``; empty if none exist."""
         return {name: column[first:stop] for name, column in self.own.items()}
 
-    def persons(self) -> npt.NDArray[np.bool_]:
+    def persons(self) -> Bool:
         """Return which rows of agents are persons, (n_agents,) bool."""
         return np.asarray(self.agents["kind"] == AgentKind.PERSON)
 
-    def has(self, pairs: Pairs, agents: Array, keys: Array) -> npt.NDArray[np.bool_]:
+    def has(self, pairs: Pairs, agents: Array, keys: Array) -> Bool:
         """Return whether (agent, key) pairs are in a store, whatever their value; ``agents`` ascend."""
         out = np.zeros(agents.shape[0], np.bool_)
         for number, lo, hi, indptr in _by_block(agents, pairs.n_agents):
@@ -251,7 +250,7 @@ class World:
         shown = (kind != PostKind.COMMENT) & (kind != PostKind.MESSAGE)
         self._push(np.asarray(rows["author"])[shown], ids[shown])
 
-    def _push(self, authors: npt.NDArray[np.int32], ids: npt.NDArray[np.int32]) -> None:
+    def _push(self, authors: Int32, ids: Int32) -> None:
         """Put rows into their authors' rings, oldest first, without a loop over rows."""
         order = np.argsort(authors, kind="stable")
         who, what = authors[order], ids[order]
@@ -281,7 +280,7 @@ class World:
         begin = int(np.argmax(of_posts)) if of_posts.any() else of_posts.size  # the bank's come first
         self._point_at(np.asarray(rows["post"])[begin:], first + begin, "claims", "n_claims")
 
-    def _point_at(self, posts: npt.NDArray[np.int32], first: int, where: str, how_many: str) -> None:
+    def _point_at(self, posts: Int32, first: int, where: str, how_many: str) -> None:
         """Tell posts which rows of another table are theirs; rows of one post stand together, from ``first`` on."""
         if posts.size:
             starts = np.flatnonzero(np.r_[True, posts[1:] != posts[:-1]])

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import numba as nb
 import numpy as np
-import numpy.typing as npt
 
-from townsquare.core.array_types import Array
+from townsquare.core.array_types import Array, Int64
 
 
 @nb.njit(nogil=True, cache=True)
@@ -29,7 +28,7 @@ def set_bits(value: Array, slot: Array, bits: Array) -> None:
 
 
 @nb.njit(nogil=True, cache=True)
-def offsets(agents: Array, first: int, n: int) -> npt.NDArray[np.int64]:
+def offsets(agents: Array, first: int, n: int) -> Int64:
     """Return CSR offsets (n + 1,) of rows whose ``agents`` ascend from ``first`` to at most ``first + n - 1``."""
     out = np.zeros(n + 1, np.int64)
     for x in range(agents.shape[0]):

@@ -17,7 +17,7 @@ import numpy as np
 import numpy.typing as npt
 
 from townsquare.beliefs.evidence.argument_columns import QUALITY, REVERSED, SIDE, TEXT, TOPIC, UNUSED, side_of
-from townsquare.core.array_types import Float
+from townsquare.core.array_types import Bool, Float
 from townsquare.core.cells import Column, Sheet, is_filled, numbers, read_columns, texts, words
 from townsquare.core.documents import read_yaml
 from townsquare.core.draws import chain, text_key
@@ -61,7 +61,7 @@ class ArgumentBank:
     polarity: npt.NDArray[np.int8]
     stance: Float
     strength: Float
-    seed: npt.NDArray[np.bool_]
+    seed: Bool
 
     def __post_init__(self) -> None:
         for column in (self.polarity, self.stance, self.strength, self.seed):
@@ -205,7 +205,7 @@ def _strengths(sheet: Sheet) -> Float:
     return out
 
 
-def _seeds(text: Sequence[str], polarity: npt.NDArray[np.int8]) -> npt.NDArray[np.bool_]:
+def _seeds(text: Sequence[str], polarity: npt.NDArray[np.int8]) -> Bool:
     seed = np.zeros(len(text), np.bool_)
     keys = np.array([chain(text_key(argument)) for argument in text], np.uint64)
     for side in (1, -1):

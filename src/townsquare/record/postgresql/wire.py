@@ -10,13 +10,13 @@ should hold, twice.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
-import numpy.typing as npt
 import polars as pl
 
 from townsquare.core import schema
+from townsquare.core.array_types import Array
 from townsquare.core.errors import RecordError
 from townsquare.record.database import DAMAGED
 from townsquare.record.frames import as_sql_values, dtype_of, to_frame
@@ -104,7 +104,7 @@ def copy_out(
 
 def _numbers(
     connection: Connection, columns: Sequence[schema.Column], rows: str
-) -> Iterator[tuple[schema.Column, npt.NDArray[Any]]]:
+) -> Iterator[tuple[schema.Column, Array]]:
     """Yield one array a column; the server builds it, which is three times as fast as reading single rows."""
     named = ", ".join(f"{_selected(column)} AS c{at}" for at, column in enumerate(columns))
     arrays = ", ".join(f"array_agg(c{at})" for at in range(len(columns)))
@@ -121,7 +121,7 @@ def _numbers(
 
 def _texts_too(
     connection: Connection, columns: Sequence[schema.Column], rows: str
-) -> Iterator[tuple[schema.Column, npt.NDArray[Any] | list[str]]]:
+) -> Iterator[tuple[schema.Column, Array | list[str]]]:
     named = ", ".join(_selected(column) for column in columns)
     with connection.cursor(binary=True) as cursor:
         fetched = cursor.execute(f"SELECT {named} {rows}").fetchall()
@@ -140,7 +140,7 @@ def _selected(column: schema.Column) -> str:
     return f'"{column.name}"'
 
 
-def _series(column: schema.Column, values: npt.NDArray[Any] | list[str], where: str) -> pl.Series:
+def _series(column: schema.Column, values: Array | list[str], where: str) -> pl.Series:
     if isinstance(values, list):
         return pl.Series(column.name, values, dtype=pl.String)
     if column.dtype == "u8":

@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import numpy as np
-import numpy.typing as npt
 
 from townsquare.core import schema
-from townsquare.core.array_types import Array
+from townsquare.core.array_types import Array, Bool, Int32
 from townsquare.core.draws import U64, Draws, Stage, bits_oracle, text_key
 from townsquare.core.enums import PostKind, PostStatus, PostType, Scorer, Veracity
 from townsquare.core.schema import NONE
@@ -50,7 +49,7 @@ def send(world: World, config: Config, scenario: Scenario) -> Change:
     return Change(rows | new)
 
 
-def sent_to(world: World, agents: Array, config: Config) -> npt.NDArray[np.int32]:
+def sent_to(world: World, agents: Array, config: Config) -> Int32:
     """Return the messages at the top of each feed in step ``world.step + 1``: (n, m) rows of posts, -1 for none.
 
     A column a message that is sent in this step, in the order of the events; one that was taken down is sent no more,
@@ -65,7 +64,7 @@ def sent_to(world: World, agents: Array, config: Config) -> npt.NDArray[np.int32
     return np.stack(columns, axis=1) if columns else np.empty((agents.shape[0], 0), np.int32)
 
 
-def in_audience(world: World, agents: Array, audience: Audience, config: Config, key: U64) -> npt.NDArray[np.bool_]:
+def in_audience(world: World, agents: Array, audience: Audience, config: Config, key: U64) -> Bool:
     """Return whether each agent is in an audience; ``key`` is that of the message."""
     out = np.ones(agents.shape[0], np.bool_)
     for number, treatment in enumerate(config.treatments):

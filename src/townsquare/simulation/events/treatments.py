@@ -14,7 +14,7 @@ import numpy.typing as npt
 
 from townsquare.core import schema
 from townsquare.core.actions import ActionKind
-from townsquare.core.array_types import Array, Int16
+from townsquare.core.array_types import Array, Bool, Float, Int16, Int64
 from townsquare.core.draws import Draws, Stage
 from townsquare.scenario.population.question_bank import QuestionBank
 from townsquare.settings.config import Config
@@ -22,13 +22,13 @@ from townsquare.settings.events import Treatment
 from townsquare.simulation.world import World
 
 
-def assigned(agents: npt.ArrayLike, treatment: Treatment, seed: int) -> npt.NDArray[np.bool_]:
+def assigned(agents: npt.ArrayLike, treatment: Treatment, seed: int) -> Bool:
     """Return the draw of each of ``agents`` (n,), rows of agents, for a treatment: whether it is assigned."""
     draw = Draws(seed, 0)(Stage.POPULATION)
     return draw.uniform(f"treatment:{treatment.name}", agents, lasting=True) < treatment.share
 
 
-def takes_part(treatment: Treatment, traits: Int16, bank: QuestionBank) -> npt.NDArray[np.bool_]:
+def takes_part(treatment: Treatment, traits: Int16, bank: QuestionBank) -> Bool:
     """Return whether each of some people, with codes ``traits`` (n, T), takes part in a treatment.
 
     Raises
@@ -67,23 +67,21 @@ def treatment_rows(
     return {"treatments": columns}
 
 
-def part_of(world: World, number: int) -> npt.NDArray[np.bool_]:
+def part_of(world: World, number: int) -> Bool:
     """Return who takes part in a treatment by its number, (n_agents,): who has a row of it."""
     out, rows = np.zeros(world.n_agents, np.bool_), world.treatments
     out[rows["agent"][rows["treatment"] == number]] = True
     return out
 
 
-def given_to(world: World, agents: Array, config: Config, number: int) -> npt.NDArray[np.bool_]:
+def given_to(world: World, agents: Array, config: Config, number: int) -> Bool:
     """Return whether each agent is assigned to a treatment by its number, and takes part in it."""
     treatment = config.treatments[number]
     out = assigned(agents, treatment, config.seed)
     return out & part_of(world, number)[agents] if treatment.among else out
 
 
-def _effects(
-    world: World, agents: Array, config: Config, step: int, name: str
-) -> Iterator[tuple[npt.NDArray[np.bool_], Any]]:
+def _effects(world: World, agents: Array, config: Config, step: int, name: str) -> Iterator[tuple[Bool, Any]]:
     """Yield who is assigned to each treatment that has this effect in ``step``, and the effect."""
     for number, treatment in enumerate(config.treatments):
         effect = getattr(treatment.effects, name)
@@ -91,7 +89,7 @@ def _effects(
             yield given_to(world, agents, config, number), effect
 
 
-def shows_labels(world: World, agents: Array, config: Config, step: int) -> npt.NDArray[np.bool_]:
+def shows_labels(world: World, agents: Array, config: Config, step: int) -> Bool:
     """Return whether each agent is shown labels; where two treatments disagree, the later one in the list holds."""
     out = np.full(agents.shape[0], config.feed.show_labels)
     for treated, labels in _effects(world, agents, config, step, "labels"):
@@ -99,7 +97,7 @@ def shows_labels(world: World, agents: Array, config: Config, step: int) -> npt.
     return out
 
 
-def rows_of_others(world: World, agents: Array, config: Config, step: int) -> npt.NDArray[np.int64]:
+def rows_of_others(world: World, agents: Array, config: Config, step: int) -> Int64:
     """Return how many rows from other accounts each agent is shown at most; the later treatment of two holds."""
     out = np.full(agents.shape[0], config.feed.others, np.int64)
     for treated, others in _effects(world, agents, config, step, "others"):
@@ -107,7 +105,7 @@ def rows_of_others(world: World, agents: Array, config: Config, step: int) -> np
     return out
 
 
-def friction(world: World, agents: Array, config: Config, step: int) -> npt.NDArray[np.float64] | None:
+def friction(world: World, agents: Array, config: Config, step: int) -> Float | None:
     """Return the chance that an action of each kind is given up, (n, kinds); None without any friction."""
     given = list(_effects(world, agents, config, step, "friction"))
     if not config.actions.friction and not given:

@@ -17,6 +17,7 @@ import numpy as np
 import numpy.typing as npt
 
 from townsquare.core import schema
+from townsquare.core.array_types import Int32, Int64
 from townsquare.core.coded_rows import CodedRows, first_uses, look_up
 from townsquare.core.draws import StageDraws
 from townsquare.core.enums import Slot
@@ -43,8 +44,8 @@ class Feed:
     table of that name, in feed order.
     """
 
-    agents: npt.NDArray[np.int32]
-    indptr: npt.NDArray[np.int64]
+    agents: Int32
+    indptr: Int64
     exposures: schema.Columns
 
 
@@ -92,7 +93,7 @@ def readers_of(world: World, number: int, first: int, options: FeedOptions) -> R
     return Readers(options.agents, first, *follows, *seen, *rated, *hidden, options.others, options.labels)
 
 
-def _messages(world: World, inputs: FeedInputs, sent: npt.NDArray[np.int32]) -> npt.NDArray[np.void]:
+def _messages(world: World, inputs: FeedInputs, sent: Int32) -> npt.NDArray[np.void]:
     """Messages to the agents of one block, as rows of feeds."""
     messages = np.empty(sent.shape, FEED_ROW)
     messages["post"], messages["slot"] = sent, Slot.SENT

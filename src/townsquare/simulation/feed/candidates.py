@@ -8,7 +8,7 @@ import numba as nb
 import numpy as np
 import numpy.typing as npt
 
-from townsquare.core.array_types import Array, read_only
+from townsquare.core.array_types import Array, Float, Int32, Int64, read_only
 from townsquare.core.draws import StageDraws
 from townsquare.core.enums import NoteStatus, PostKind, PostStatus, Verdict
 from townsquare.core.schema import NONE
@@ -38,7 +38,7 @@ class Candidates(NamedTuple):
     root, and between equal scores, those of the pool among them.
     """
 
-    ptr: npt.NDArray[np.int64]
+    ptr: Int64
     row: Array
     limit: int
     newest: np.uint64
@@ -48,11 +48,11 @@ class Candidates(NamedTuple):
 class Pool(NamedTuple):
     """Columns of the shared pool, (k,) each; the first ``n_injected`` roots are injected ones. ``draw`` is a base."""
 
-    post: npt.NDArray[np.int32]
-    root: npt.NDArray[np.int32]
-    author: npt.NDArray[np.int32]
+    post: Int32
+    root: Int32
+    author: Int32
     key: npt.NDArray[np.uint64]
-    score: npt.NDArray[np.float64]
+    score: Float
     n_injected: int
     draw: np.uint64
 
@@ -63,9 +63,9 @@ class Comments(NamedTuple):
     ``post`` (k,) int32 are rows of posts, ``author`` (k,) int32 wrote them.
     """
 
-    ptr: npt.NDArray[np.int64]
-    post: npt.NDArray[np.int32]
-    author: npt.NDArray[np.int32]
+    ptr: Int64
+    post: Int32
+    author: Int32
     limit: int
 
 
@@ -77,8 +77,8 @@ class Roots(NamedTuple):
     :func:`per_root`.
     """
 
-    row: npt.NDArray[np.int32]
-    index_of: npt.NDArray[np.int32]
+    row: Int32
+    index_of: Int32
     labeled: int
 
 
@@ -106,7 +106,7 @@ class FeedInputs(NamedTuple):
     comments: Comments
     roots: Roots
     notes: Notes
-    score: npt.NDArray[np.float64]
+    score: Float
     given: Retrieved | None
 
 
@@ -182,7 +182,7 @@ def _fill(part: Part, ring: Array, n_rows: Array, posts: _Posts, ptr: Array, out
                 at += 1
 
 
-def _in_rings(world: World, score: npt.NDArray[np.float64], oldest: int) -> tuple[npt.NDArray[np.int64], Array]:
+def _in_rings(world: World, score: Float, oldest: int) -> tuple[Int64, Array]:
     """Live posts since step ``oldest`` in the rings of all followed accounts, by account.
 
     ``root`` is still a row of posts.
@@ -197,7 +197,7 @@ def _in_rings(world: World, score: npt.NDArray[np.float64], oldest: int) -> tupl
     return ptr, out
 
 
-def shared_pool(world: World, options: FeedOptions, draw: StageDraws) -> tuple[npt.NDArray[np.int32], int]:
+def shared_pool(world: World, options: FeedOptions, draw: StageDraws) -> tuple[Int32, int]:
     """Roots for rows from other accounts: live injected roots, how many these are, then others; newest, ties by draw.
 
     Injected roots of the last ``injected_window`` steps take up to half; if there are fewer, other roots fill up,

@@ -8,16 +8,14 @@ import numpy as np
 import numpy.typing as npt
 
 from townsquare.core import schema
+from townsquare.core.array_types import Byte, Int32, Int64
 from townsquare.core.enums import Slot, Verdict
 from townsquare.core.schema import NONE
 from townsquare.simulation.feed.build import Feed
 from townsquare.simulation.world import World
 
 
-def fixed_feed(
-    world: World, agents: npt.NDArray[np.int32], posts: npt.NDArray[np.int64],
-    verdict: npt.NDArray[np.uint8] | int = Verdict.NONE,
-) -> Feed:  # fmt: skip
+def fixed_feed(world: World, agents: Int32, posts: Int64, verdict: Byte | int = Verdict.NONE) -> Feed:
     """Return feeds with the same number of posts for everybody, without counts of likes and without notes.
 
     Parameters
@@ -38,8 +36,8 @@ def fixed_feed(
 
 
 def feed_of(
-    world: World, agent: npt.NDArray[np.int32], shown: npt.NDArray[np.integer[Any]],
-    offered: npt.NDArray[np.int32] | int = NONE, verdict: npt.NDArray[np.uint8] | int = Verdict.NONE,
+    world: World, agent: Int32, shown: npt.NDArray[np.integer[Any]],
+    offered: Int32 | int = NONE, verdict: Byte | int = Verdict.NONE,
 ) -> Feed:  # fmt: skip
     """Return feeds of rows by agent, who ascend: roots, notes offered for rating and verdicts shown, (n,) each."""
     agents, first, count = np.unique(agent, return_index=True, return_counts=True)

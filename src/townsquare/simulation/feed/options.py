@@ -6,9 +6,8 @@ import math
 from dataclasses import dataclass, replace
 
 import numpy as np
-import numpy.typing as npt
 
-from townsquare.core.array_types import Array
+from townsquare.core.array_types import Array, Bool, Int32, Int64
 from townsquare.core.enums import Verdict
 from townsquare.settings.config import Config, LabelWeight
 from townsquare.settings.config import Feed as FeedSettings
@@ -27,12 +26,12 @@ class FeedOptions:
     ``injected_to_all`` whether the shared pool has injected posts; ``offers`` whether notes are offered for rating.
     """
 
-    agents: npt.NDArray[np.int32]
+    agents: Int32
     settings: FeedSettings
     weights: LabelWeight
-    others: npt.NDArray[np.int64]
-    labels: npt.NDArray[np.bool_]
-    sent: npt.NDArray[np.int32]
+    others: Int64
+    labels: Bool
+    sent: Int32
     step_hours: float = 1.0
     injected_to_all: bool = True
     offers: bool = True
@@ -59,14 +58,14 @@ def label_weight(verdict: Array, note: Array, weights: LabelWeight) -> Array:
     return np.where(verdict == Verdict.FALSE, np.minimum(weight, weights.false), weight)
 
 
-def uniform_options(agents: npt.NDArray[np.int32], settings: FeedSettings, weights: LabelWeight) -> FeedOptions:
+def uniform_options(agents: Int32, settings: FeedSettings, weights: LabelWeight) -> FeedOptions:
     """Return the same options for all ``agents``, as settings have them; no messages."""
     k = agents.shape[0]
     others, labels = np.full(k, settings.others, np.int64), np.full(k, settings.show_labels)
     return FeedOptions(agents, settings, weights, others, labels, np.empty((k, 0), np.int32))
 
 
-def feed_options(world: World, agents: npt.NDArray[np.int32], config: Config, *, offers: bool = True) -> FeedOptions:
+def feed_options(world: World, agents: Int32, config: Config, *, offers: bool = True) -> FeedOptions:
     """Return the options of ``agents`` in step ``world.step + 1``."""
     return FeedOptions(
         agents,

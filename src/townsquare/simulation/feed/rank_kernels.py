@@ -6,9 +6,8 @@ from typing import Any, NamedTuple
 
 import numba as nb
 import numpy as np
-import numpy.typing as npt
 
-from townsquare.core.array_types import Array
+from townsquare.core.array_types import Array, Bool, Int32, Int64
 from townsquare.core.draws import U64, key1, mix
 from townsquare.core.pairs import has
 from townsquare.core.threads import Part
@@ -30,31 +29,31 @@ class Readers(NamedTuple):
     shown at most; ``labels`` (n,) bool whether it is shown labels.
     """
 
-    agents: npt.NDArray[np.int32]
+    agents: Int32
     first: int
-    follow_ptr: npt.NDArray[np.int64]
-    followed: npt.NDArray[np.int32]
-    seen_ptr: npt.NDArray[np.int64]
-    seen: npt.NDArray[np.int32]
-    rated_ptr: npt.NDArray[np.int64]
-    rated: npt.NDArray[np.int32]
-    hidden_ptr: npt.NDArray[np.int64]
-    hidden: npt.NDArray[np.int32]
-    others: npt.NDArray[np.int64]
-    labels: npt.NDArray[np.bool_]
+    follow_ptr: Int64
+    followed: Int32
+    seen_ptr: Int64
+    seen: Int32
+    rated_ptr: Int64
+    rated: Int32
+    hidden_ptr: Int64
+    hidden: Int32
+    others: Int64
+    labels: Bool
 
 
 class Ranked(NamedTuple):
     """Feeds in order: ``rows`` (n, width) of :data:`FEED_ROW`, of which the first ``counts`` (n,) are used."""
 
     rows: Array
-    counts: npt.NDArray[np.int64]
+    counts: Int64
 
 
 class Given(NamedTuple):
     """Roots that a ranker retrieved: those of the reader at position ``i`` are ``row[ptr[i] : ptr[i + 1]]``."""
 
-    ptr: npt.NDArray[np.int64]
+    ptr: Int64
     row: Array
 
 

@@ -10,10 +10,10 @@ from __future__ import annotations
 from typing import Literal, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 from scipy.special import betaincinv
 
 from townsquare.core import schema
+from townsquare.core.array_types import Bool, Byte, Float, Int32
 from townsquare.core.draws import StageDraws
 from townsquare.core.enums import LogKind, PostKind, PostStatus, PostType, Veracity, Verdict
 from townsquare.settings.config import MemberParams, Share, setting
@@ -53,13 +53,13 @@ class CheckerParams(MemberParams):
 class Findings(NamedTuple):
     """``verdict`` (n,) uint8 and ``confidence`` (n,) float64 of some posts, and n ``explanation`` and ``sources``."""
 
-    verdict: npt.NDArray[np.uint8]
-    confidence: npt.NDArray[np.float64]
+    verdict: Byte
+    confidence: Float
     explanation: list[str]
     sources: list[str]
 
 
-def find(world: World, posts: npt.NDArray[np.int32], draws: StageDraws, params: CheckerParams) -> Findings:
+def find(world: World, posts: Int32, draws: StageDraws, params: CheckerParams) -> Findings:
     """Review ``posts``: return verdicts; posts of unknown veracity are always unverified."""
     key, veracity = world.posts["key"][posts], world.posts["veracity"][posts]
     nobody = np.zeros(posts.size, np.int64)
@@ -76,7 +76,7 @@ def find(world: World, posts: npt.NDArray[np.int32], draws: StageDraws, params: 
     return Findings(verdict.astype(np.uint8), confidence, explanation, [SOURCES] * posts.size)
 
 
-def queue(world: World, draws: StageDraws, limit: int, *, noted_first: bool) -> npt.NDArray[np.int32]:
+def queue(world: World, draws: StageDraws, limit: int, *, noted_first: bool) -> Int32:
     """Return the next posts to review, each at most once: news first, then by flags, then by engagement, then by draw.
 
     ``noted_first`` puts posts with community notes, most notes first, before all others (hybrid).
@@ -96,7 +96,7 @@ def queue(world: World, draws: StageDraws, limit: int, *, noted_first: bool) -> 
 
 
 def findings_as_rows(
-    world: World, posts: npt.NDArray[np.int32], findings: Findings, down: npt.NDArray[np.bool_], why: list[str]
+    world: World, posts: Int32, findings: Findings, down: Bool, why: list[str]
 ) -> dict[str, schema.Columns]:
     """Return verdicts, their log, and takedowns of the posts in ``down``, each with its reason."""
     n, step = posts.size, world.step + 1

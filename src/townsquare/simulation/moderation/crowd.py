@@ -6,9 +6,9 @@ MOSAIC's code logs such a takedown again in every step and leaves shares up; her
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
 
 from townsquare.core import schema
+from townsquare.core.array_types import Int32
 from townsquare.core.enums import LogKind, PostKind, PostStatus
 from townsquare.settings.base import MemberParams, setting
 from townsquare.simulation.moderation.log import joined, logged
@@ -24,9 +24,7 @@ class CrowdParams(MemberParams):
     )
 
 
-def crowd_takedowns(
-    world: World, params: CrowdParams, without: npt.NDArray[np.int32] | None = None
-) -> dict[str, schema.Columns]:
+def crowd_takedowns(world: World, params: CrowdParams, without: Int32 | None = None) -> dict[str, schema.Columns]:
     """Log rows of posts that reach a threshold in this step, with the count that did it; flags go before notes.
 
     ``without`` (k,) are posts that come down in this step for another reason.

@@ -10,7 +10,6 @@ from __future__ import annotations
 from typing import Literal
 
 import numpy as np
-import numpy.typing as npt
 
 from townsquare.core import schema
 from townsquare.core.array_types import Int32
@@ -81,7 +80,7 @@ def review(world: World, draws: StageDraws, params: Params, takedown: bool, *, c
     return Change(findings_as_rows(world, posts, findings, down, ["ruled false"] * n))
 
 
-def _due(world: World, draws: StageDraws, params: Params, step_hours: float) -> npt.NDArray[np.int32]:
+def _due(world: World, draws: StageDraws, params: Params, step_hours: float) -> Int32:
     """Return roots that are ruled on in this step, ascending."""
     posts = world.posts
     open_case = (posts["kind"] == PostKind.INJECTED) | (posts["kind"] == PostKind.ORIGINAL)
@@ -95,13 +94,11 @@ def _due(world: World, draws: StageDraws, params: Params, step_hours: float) -> 
     ruled = draws.uniform("ruled on", nobody, key, lasting=True) < chances[posts["veracity"][rows]]
     delay = params.delay_sd * draws.normal("delay", nobody, key, lasting=True)
     after = np.floor(params.median * np.exp(delay) / step_hours)
-    due: npt.NDArray[np.int32] = rows[ruled & (posts["step"][rows] + after <= world.step + 1)]
+    due: Int32 = rows[ruled & (posts["step"][rows] + after <= world.step + 1)]
     return due
 
 
-def _noted(
-    world: World, draws: StageDraws, posts: npt.NDArray[np.int32], context: ReviewContext
-) -> dict[str, schema.Columns]:
+def _noted(world: World, draws: StageDraws, posts: Int32, context: ReviewContext) -> dict[str, schema.Columns]:
     """Return a note on each post, shown at once; its writers are no agents of the run."""
     n, first = posts.size, world.notes.n
     out: dict[str, schema.Columns] = {}

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import numpy as np
-import numpy.typing as npt
-
+from townsquare.core.array_types import Int32
 from townsquare.core.draws import StageDraws
 from townsquare.models.contract import Asker, needed
 from townsquare.simulation.moderation.checker import CheckerParams, Findings, find
@@ -13,9 +11,8 @@ from townsquare.simulation.world import World
 
 
 def findings(
-    world: World, posts: npt.NDArray[np.int32], draws: StageDraws, params: CheckerParams, asker: Asker | None, *,
-    with_notes: bool,
-) -> Findings:  # fmt: skip
+    world: World, posts: Int32, draws: StageDraws, params: CheckerParams, asker: Asker | None, *, with_notes: bool
+) -> Findings:
     """Review ``posts``: return verdicts; ``with_notes`` lets a model see the notes under them."""
     if params.checker == "embedded":
         return find(world, posts, draws, params)

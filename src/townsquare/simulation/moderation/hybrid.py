@@ -6,9 +6,9 @@ from dataclasses import replace
 from functools import partial
 
 import numpy as np
-import numpy.typing as npt
 
 from townsquare.core import schema
+from townsquare.core.array_types import Int32
 from townsquare.core.draws import StageDraws
 from townsquare.core.enums import LogKind, NoteStatus, PostStatus, Verdict
 from townsquare.models.contract import Asker
@@ -56,7 +56,7 @@ def review(
     return Change(joined(rows, rows_of_check, _taken_down(world, again, params), crowd))
 
 
-def _noted_posts(world: World, rows: dict[str, schema.Columns]) -> npt.NDArray[np.int32]:
+def _noted_posts(world: World, rows: dict[str, schema.Columns]) -> Int32:
     """Return posts with a shown note once this step's log is applied, ascending, (k,)."""
     status = world.notes["status"].copy()
     if "moderation_log" in rows:
@@ -65,15 +65,15 @@ def _noted_posts(world: World, rows: dict[str, schema.Columns]) -> npt.NDArray[n
     return np.unique(world.notes["post"][status == NoteStatus.SHOWN])
 
 
-def _past_the_lower_bar(world: World, noted: npt.NDArray[np.int32], params: Params) -> npt.NDArray[np.int32]:
+def _past_the_lower_bar(world: World, noted: Int32, params: Params) -> Int32:
     """Return which posts with a shown note are up, though an earlier verdict on them reaches the lower bar."""
     verdict, confidence, status = (world.posts[name][noted] for name in ("verdict", "confidence", "status"))
     qualifies = (verdict == Verdict.FALSE) & (confidence >= params.takedown_noted_at)
-    selected: npt.NDArray[np.int32] = noted[qualifies & (status == PostStatus.ACTIVE)]
+    selected: Int32 = noted[qualifies & (status == PostStatus.ACTIVE)]
     return selected
 
 
-def _taken_down(world: World, posts: npt.NDArray[np.int32], params: Params) -> dict[str, schema.Columns]:
+def _taken_down(world: World, posts: Int32, params: Params) -> dict[str, schema.Columns]:
     """Log rows of posts that come down by an earlier verdict."""
     confidence = world.posts["confidence"][posts]
     reasons = [_why(c, params.takedown_noted_at, noted=True) for c in confidence]

@@ -8,8 +8,8 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from townsquare.core.array_types import Int32
 from townsquare.core.enums import Verdict
 from townsquare.core.files import clean
 from townsquare.models.contract import Asker, Reply, Request, object_schema
@@ -29,9 +29,7 @@ _SCHEMA = object_schema(
 _VERDICTS = {"true": Verdict.TRUE, "false": Verdict.FALSE, "unverified": Verdict.UNVERIFIED}
 
 
-def ask_about(
-    world: World, posts: npt.NDArray[np.int32], params: CheckerParams, asker: Asker, *, with_notes: bool
-) -> Findings:
+def ask_about(world: World, posts: Int32, params: CheckerParams, asker: Asker, *, with_notes: bool) -> Findings:
     """Ask the model for verdicts on ``posts``; the draw of a call belongs to the post, not to the step."""
     replies = asker.ask([_question(world, int(post), params, with_notes) for post in posts])
     return Findings(

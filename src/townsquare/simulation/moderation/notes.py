@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
 
 from townsquare.core import schema
 from townsquare.core.actions import ActionKind
+from townsquare.core.array_types import Bool, Float, Int64
 from townsquare.core.enums import LogKind, NoteStatus
 from townsquare.simulation.moderation.log import joined, logged
 from townsquare.simulation.moderation.note_scorers.contract import ChosenNoteScorer, NoteRatings, NoteScores
@@ -33,7 +33,7 @@ def review_notes(world: World, scorer: ChosenNoteScorer) -> dict[str, schema.Col
     return joined(log, _recorded(world, before, scores))
 
 
-def _without_outside(scores: NoteScores, before: NoteScores, outside: npt.NDArray[np.bool_]) -> NoteScores:
+def _without_outside(scores: NoteScores, before: NoteScores, outside: Bool) -> NoteScores:
     """Return scores in which notes from outside are as before."""
     if not outside.any():
         return scores
@@ -67,12 +67,12 @@ def _recorded(world: World, before: NoteScores, scores: NoteScores) -> dict[str,
     return {"note_scores": rows} if note.size else {}
 
 
-def _differ(old: npt.NDArray[np.float64], new: npt.NDArray[np.float64]) -> npt.NDArray[np.bool_]:
+def _differ(old: Float, new: Float) -> Bool:
     """Return where two columns hold different numbers, NaN being equal to NaN."""
     return np.asarray((old != new) & ~(np.isnan(old) & np.isnan(new)))
 
 
-def _reasons(world: World, scores: NoteScores, notes: npt.NDArray[np.int64]) -> list[str]:
+def _reasons(world: World, scores: NoteScores, notes: Int64) -> list[str]:
     """Return the reasons that the log gives for showing notes, or for withdrawing them."""
     columns = [world.notes[name][notes].tolist() for name in ("helpful", "somewhat", "not_helpful")]
     reasons = []

@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from townsquare.core.actions import ActionKind
-from townsquare.core.array_types import Array
+from townsquare.core.array_types import Array, Bool, Byte, Int64
 from townsquare.core.draws import StageDraws
 from townsquare.core.enums import Rating, Slot
 from townsquare.core.schema import NONE
@@ -71,7 +71,7 @@ def decide(views: Views, draws: StageDraws, params: Params) -> ProposedActions:
     return propose(views, views.agents[position], kind, row, text=text, helpful=helpful, declared=declared)
 
 
-def _amplified(views: Views, params: Params) -> npt.NDArray[np.bool_]:
+def _amplified(views: Views, params: Params) -> Bool:
     """Return which rows are by the amplified sources or accounts, or take the side."""
     root = np.asarray(views.rows["root"])
     wrote = views.post("author")
@@ -84,7 +84,7 @@ def _amplified(views: Views, params: Params) -> npt.NDArray[np.bool_]:
     return np.asarray(by | _takes_side(views, params, root))
 
 
-def _takes_side(views: Views, params: Params, root: Array) -> npt.NDArray[np.bool_]:
+def _takes_side(views: Views, params: Params, root: Array) -> Bool:
     out = np.zeros(root.size, np.bool_)
     if params.proposition is None:
         return out
@@ -98,7 +98,7 @@ def _sign(params: Params) -> int:
     return 1 if params.side == "for" else -1
 
 
-def _on_rows(views: Views, draws: StageDraws, params: Params) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.uint8]]:
+def _on_rows(views: Views, draws: StageDraws, params: Params) -> tuple[Int64, Byte]:
     """Return (row, kind) of every action on a row, in feed order."""
     slot = np.asarray(views.rows["slot"])
     rows = np.flatnonzero(_amplified(views, params) & (slot != Slot.COMMENT))
@@ -115,7 +115,7 @@ def _on_rows(views: Views, draws: StageDraws, params: Params) -> tuple[npt.NDArr
     return rows[at], np.array(_ON_ROWS, np.uint8)[which]
 
 
-def _ratings(views: Views, draws: StageDraws, params: Params) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int8]]:
+def _ratings(views: Views, draws: StageDraws, params: Params) -> tuple[Int64, npt.NDArray[np.int8]]:
     """Return the rows whose notes are rated, and their ratings."""
     offered = np.asarray(views.rows["offered"])
     if ActionKind.RATE_NOTE not in views.allowed or params.notes == "ignore" or not (offered >= 0).any():
@@ -129,7 +129,7 @@ def _ratings(views: Views, draws: StageDraws, params: Params) -> tuple[npt.NDArr
     return rows, np.where(against, Rating.NOT_HELPFUL, Rating.HELPFUL).astype(np.int8)
 
 
-def _entries(views: Views, params: Params) -> npt.NDArray[np.int64]:
+def _entries(views: Views, params: Params) -> Int64:
     """Return entries of the argument bank for the side; of any proposition and either side where none is set."""
     bank = views.bank
     if params.proposition is None:
@@ -137,14 +137,14 @@ def _entries(views: Views, params: Params) -> npt.NDArray[np.int64]:
     return np.flatnonzero((bank.proposition == params.proposition) & (bank.stance * _sign(params) > 0))
 
 
-def _writers(views: Views, draws: StageDraws, params: Params) -> npt.NDArray[np.int64]:
+def _writers(views: Views, draws: StageDraws, params: Params) -> Int64:
     """Return the positions of the agents that post."""
     if ActionKind.POST not in views.allowed or not _entries(views, params).size:
         return np.empty(0, np.int64)
     return np.flatnonzero(draws.uniform("coordinated:POST", views.agents) < params.posts_per_step)
 
 
-def _arguments(views: Views, draws: StageDraws, params: Params, agents: Array) -> npt.NDArray[np.int64]:
+def _arguments(views: Views, draws: StageDraws, params: Params, agents: Array) -> Int64:
     """Return the argument of each agent in this step: one draw for all of them, or one for each."""
     entries = _entries(views, params)
     if not entries.size:

@@ -17,7 +17,7 @@ import numpy.typing as npt
 from pydantic import model_validator
 
 from townsquare.core import registry
-from townsquare.core.array_types import Array
+from townsquare.core.array_types import Array, Bool, Int16, Int64
 from townsquare.core.draws import StageDraws
 from townsquare.core.errors import SettingError
 from townsquare.core.schema import NONE
@@ -58,9 +58,7 @@ class Params(MemberParams):
             raise SettingError("policy.name", got="'mix'", do="each agent's member is drawn once, at the start")
 
 
-def members_of(
-    agents: npt.ArrayLike, draws: StageDraws, params: Any, followers: npt.ArrayLike | None = None
-) -> npt.NDArray[np.int16]:
+def members_of(agents: npt.ArrayLike, draws: StageDraws, params: Any, followers: npt.ArrayLike | None = None) -> Int16:
     """Return the number of each agent's policy in the mix; 0 if the policy is not a mix.
 
     Parameters
@@ -101,14 +99,12 @@ def decide(
     return together(parts, views) if parts else no_actions()
 
 
-def decided_for(
-    chosen: ChosenPolicy, views: Views, draws: StageDraws, mask: npt.NDArray[np.bool_]
-) -> tuple[ProposedActions, npt.NDArray[np.int64]]:
+def decided_for(chosen: ChosenPolicy, views: Views, draws: StageDraws, mask: Bool) -> tuple[ProposedActions, Int64]:
     """Return what some agents of the views decide, and the rows of the views that they are shown; ``mask`` (k,)."""
     return chosen.decide(views.only(mask), draws), np.flatnonzero(np.repeat(mask, np.diff(views.indptr)))
 
 
-def together(parts: list[tuple[ProposedActions, npt.NDArray[np.int64]]], views: Views) -> ProposedActions:
+def together(parts: list[tuple[ProposedActions, Int64]], views: Views) -> ProposedActions:
     """Join what several groups decide; rows (k,) map those of a group's views back to the whole.
 
     Agents in no group do nothing and look at everything.

@@ -16,11 +16,10 @@ from __future__ import annotations
 from functools import lru_cache
 
 import numpy as np
-import numpy.typing as npt
 from scipy.special import expit, logit, ndtri
 
 from townsquare.core.actions import ROW_KINDS, SPECS, WORDS, ActionKind
-from townsquare.core.array_types import Array
+from townsquare.core.array_types import Array, Float, Int32, Int64
 from townsquare.core.coded_rows import CodedRows, column_at
 from townsquare.core.draws import StageDraws
 from townsquare.core.schema import NONE
@@ -83,7 +82,7 @@ def decide(views: Views, draws: StageDraws, params: Params) -> ProposedActions:
     )
 
 
-def _of_note(views: Views, draws: StageDraws, params: Params, agents: Array, notes: Array) -> npt.NDArray[np.float64]:
+def _of_note(views: Views, draws: StageDraws, params: Params, agents: Array, notes: Array) -> Float:
     """Return what the note and the rater add to the log odds of helpful; 0 for notes without a quality.
 
     The doubt that counts is that after reading: a source lowers the plausibility of the post.
@@ -129,7 +128,7 @@ def _drawn(views: Views, draws: StageDraws) -> Drawn:
 # --- own posts ---------------------------------------------------------------------------------------------
 
 
-def _own_posts(views: Views, draws: StageDraws, params: Params, posting: Array) -> npt.NDArray[np.int64]:
+def _own_posts(views: Views, draws: StageDraws, params: Params, posting: Array) -> Int64:
     """Return how many posts each agent writes, (agents,)."""
     out = np.zeros(views.agents.size, np.int64)
     if ActionKind.POST in views.allowed and (views.bank.text.size or views.bank.everyday):
@@ -176,7 +175,7 @@ def rate_of_posts(mean: float, sd: float, most: int) -> float:
 
 def _texts(
     views: Views, draws: StageDraws, params: Params, done: tuple[Array, Array, Array]
-) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.float64], list[str]]:
+) -> tuple[Int32, Float, list[str]]:
     """Return the texts that are written, rows of the stances that they declare, and texts that are new.
 
     A share of own posts argues; the others are everyday lines without a stance. Arguments are worded by the grammar.

@@ -13,9 +13,9 @@ from __future__ import annotations
 from functools import lru_cache
 
 import numpy as np
-import numpy.typing as npt
 
 from townsquare.core.actions import ROW_KINDS, SPECS, WORDS, ActionKind, On
+from townsquare.core.array_types import Bool, Float
 from townsquare.core.coded_rows import CodedRows
 from townsquare.core.draws import StageDraws
 from townsquare.core.schema import NONE
@@ -86,7 +86,7 @@ def _coefficients(params: Params, allowed: frozenset[ActionKind]) -> Kinds:
     return Kinds(table, np.empty(0), np.empty(0), on_notes, slot_kinds, laid, labels, params.attention)
 
 
-def _appeal(views: Views, params: Params) -> npt.NDArray[np.float64]:
+def _appeal(views: Views, params: Params) -> Float:
     """Return the appeal of the words of each post, (posts,); 0 for posts that these agents are not shown."""
     text = views.post("text")
     appeal = np.zeros(text.size)
@@ -101,7 +101,7 @@ def _appeal(views: Views, params: Params) -> npt.NDArray[np.float64]:
     return appeal
 
 
-def _writers(views: Views, draws: StageDraws, params: Params) -> npt.NDArray[np.bool_]:
+def _writers(views: Views, draws: StageDraws, params: Params) -> Bool:
     """Return who writes a post: chance 1 - exp(-rate x activity)."""
     writes = np.zeros(views.agents.size, np.bool_)
     if ActionKind.POST in views.allowed and views.bank.text.size:

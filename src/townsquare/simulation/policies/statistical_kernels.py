@@ -8,9 +8,8 @@ from typing import NamedTuple
 
 import numba as nb
 import numpy as np
-import numpy.typing as npt
 
-from townsquare.core.array_types import Array
+from townsquare.core.array_types import Array, Float, Int64
 from townsquare.core.draws import U64, key1, key2, mix, u01
 from townsquare.core.enums import Slot
 from townsquare.core.threads import Part
@@ -66,7 +65,7 @@ class Kinds(NamedTuple):
     attention: float
 
 
-def kinds_by_slot(slots: Sequence[Collection[Slot]]) -> npt.NDArray[np.int64]:
+def kinds_by_slot(slots: Sequence[Collection[Slot]]) -> Int64:
     """Return which kinds can be done to a row of each slot, (SLOTS, width), -1 for none; ``slots`` are by kind.
 
     >>> kinds_by_slot([{Slot.FOLLOWED, Slot.OTHER}, {Slot.COMMENT}, {Slot.OTHER}])[:, :3].tolist()
@@ -80,13 +79,13 @@ def kinds_by_slot(slots: Sequence[Collection[Slot]]) -> npt.NDArray[np.int64]:
     return out
 
 
-def laid_out(table: Array, slot_kinds: npt.NDArray[np.int64]) -> npt.NDArray[np.float64]:
+def laid_out(table: Array, slot_kinds: Int64) -> Float:
     """Return columns of a table (rows, kinds) by lane, (SLOTS, rows, width); 0 where a lane is not used."""
     return np.ascontiguousarray(np.where(slot_kinds[:, None, :] >= 0, table[:, slot_kinds].transpose(1, 0, 2), 0.0))
 
 
 @nb.njit(cache=True)
-def label_sums(table: Array) -> npt.NDArray[np.float64]:
+def label_sums(table: Array) -> Float:
     """Return what labels add to each logit: row 2 v + n for verdict v with (n = 1) or without a note, 8 for none.
 
     ``table`` (13, kinds); a row without labels adds nothing where no row has any, so row 0 is 0.

@@ -11,7 +11,8 @@ from functools import lru_cache
 from itertools import chain
 
 import numpy as np
-import numpy.typing as npt
+
+from townsquare.core.array_types import Float
 
 WORDS_READ = 40
 """Words at the beginning of a text that are read."""
@@ -49,6 +50,6 @@ def features(text: str) -> tuple[float, ...]:
     )
 
 
-def feature_table(texts: list[str]) -> npt.NDArray[np.float64]:
+def feature_table(texts: list[str]) -> Float:
     """Return the features of each text, (n, 4) float64."""
     return np.fromiter(chain.from_iterable(map(features, texts)), np.float64).reshape(-1, len(FEATURES))

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any, Protocol
+from typing import Protocol
 
 import numpy as np
 import numpy.typing as npt
 
 from townsquare.core.actions import ROW_KINDS, SPECS, ActionKind, kinds_where
-from townsquare.core.array_types import Array, Bool
+from townsquare.core.array_types import Array, Bool, Float, Int32, Int64
 from townsquare.core.coded_rows import column_at
 from townsquare.core.draws import StageDraws
 from townsquare.core.schema import NONE
@@ -30,7 +30,7 @@ class WritingParams(Protocol):
         """Return the scale of |stance of the argument - own stance| in the choice of an argument."""
 
 
-def choices(views: Views, bits: npt.NDArray[Any], counts: Array, posts: Array) -> tuple[Array, Array, Array]:
+def choices(views: Views, bits: Array, counts: Array, posts: Array) -> tuple[Array, Array, Array]:
     """Place of the agent, row and kind of everything that is done, agent by agent: posts before other actions.
 
     ``bits`` (rows,) are kinds in the order of ``ROW_KINDS``, ``counts`` and ``posts`` (agents,) how many actions on
@@ -48,7 +48,7 @@ def choices(views: Views, bits: npt.NDArray[Any], counts: Array, posts: Array) -
 
 def texts_of(
     views: Views, draws: StageDraws, params: WritingParams, done: tuple[Array, Array, Array], argues: Bool | None = None
-) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.float64]]:
+) -> tuple[Int32, Float]:
     """Return the texts that are written, and rows of the stances that they declare.
 
     ``done`` are the place of the agent, the row and the kind of each action. ``argues`` (actions,) says of own posts
@@ -91,7 +91,7 @@ def ordinals(position: Array, on: Bool) -> npt.NDArray[np.uint64]:
     return np.where(on, 0, numbers).astype(np.uint64)
 
 
-def _propositions(views: Views, draws: StageDraws, agents: Array, keys: Array, row: Array) -> npt.NDArray[np.int64]:
+def _propositions(views: Views, draws: StageDraws, agents: Array, keys: Array, row: Array) -> Int64:
     """Choose what to write about: a proposition of the post, or any for an own post; -1 for none."""
     n = views.stance.shape[1]
     out = np.full(row.size, NONE, np.int64)
@@ -112,7 +112,7 @@ def _propositions(views: Views, draws: StageDraws, agents: Array, keys: Array, r
 def _arguments(
     views: Views, draws: StageDraws, params: WritingParams, position: Array, agents: Array, keys: Array,
     proposition: Array, limit: int,
-) -> npt.NDArray[np.int64]:  # fmt: skip
+) -> Int64:  # fmt: skip
     """Choose an entry of the bank for each writer, with at most ``limit`` characters; -1 for none."""
     bank: Bank = views.bank
     entry = np.full(position.size, NONE, np.int64)
@@ -128,9 +128,7 @@ def _arguments(
     return entry
 
 
-def _line(
-    lines: npt.NDArray[np.int32], draws: StageDraws, purpose: str, views: Views, position: Array, row: Array
-) -> npt.NDArray[np.int32]:
+def _line(lines: Int32, draws: StageDraws, purpose: str, views: Views, position: Array, row: Array) -> Int32:
     """Choose a neutral line for each writer, by (agent, root)."""
     if not lines.size:
         return np.full(position.size, NONE, np.int32)

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from townsquare.core.array_types import Byte, Float, Int32
 from townsquare.core.enums import NoteStatus
 from townsquare.core.member_errors import call_member, check_array, check_type, check_values
 from townsquare.settings.base import FamilyMember
@@ -45,16 +45,16 @@ class NoteRatings:
         The current step; its ratings are included.
     """
 
-    note: npt.NDArray[np.int32]
-    rater: npt.NDArray[np.int32]
-    value: npt.NDArray[np.float64]
-    step: npt.NDArray[np.int32]
-    author: npt.NDArray[np.int32]
-    written: npt.NDArray[np.int32]
-    decided: npt.NDArray[np.int32]
-    settled: npt.NDArray[np.int32]
-    helpful: npt.NDArray[np.int32]
-    not_helpful: npt.NDArray[np.int32]
+    note: Int32
+    rater: Int32
+    value: Float
+    step: Int32
+    author: Int32
+    written: Int32
+    decided: Int32
+    settled: Int32
+    helpful: Int32
+    not_helpful: Int32
     now: int
 
     @property
@@ -75,9 +75,9 @@ class NoteScores:
         The scorer's estimates for each note, in the unit of the scorer; NaN for none.
     """
 
-    status: npt.NDArray[np.uint8]
-    intercept: npt.NDArray[np.float64]
-    factor: npt.NDArray[np.float64]
+    status: Byte
+    intercept: Float
+    factor: Float
 
 
 @dataclass(frozen=True, slots=True)
