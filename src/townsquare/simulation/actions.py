@@ -49,7 +49,7 @@ from townsquare.simulation.action_kernels import (
 from townsquare.simulation.change import NOTHING, Change
 from townsquare.simulation.events import treatments
 from townsquare.simulation.feed.build import Feed
-from townsquare.simulation.views import ProposedActions
+from townsquare.simulation.views import COLUMNS, ProposedActions
 from townsquare.simulation.world import World
 
 Columns = TypeVar("Columns", Choices, Judged)
@@ -64,11 +64,10 @@ _ON = {
     On.NOTE: ON_ROWS | ON_NOTES,
 }
 _TIES = {Tie.NONE: 0, Tie.STARTS: STARTS, Tie.ENDS: ENDS}
+_OF_ROWS = {"post": "i4", "author": "i4", "slot": "u1", "offered": "i4", "rank": "i2"}
 _WRITTEN = {"type": PostType.POST, "topic": schema.NONE, "veracity": Veracity.UNKNOWN, "plausibility": 0.5}
 """Columns of posts that agents write."""
-_POST_KINDS = per_kind(
-    np.int8, {kind: spec.makes for kind, spec in SPECS.items() if spec.makes is not None}, schema.NONE
-)
+_POST_KINDS = per_kind(np.int8, {k: spec.makes for k, spec in SPECS.items() if spec.makes is not None}, schema.NONE)
 _DECLARES = per_kind(np.bool_, {kind: spec.declares for kind, spec in SPECS.items()})
 _TARGETS_AGENT = per_kind(np.bool_, dict.fromkeys(ON_AUTHORS, True))
 
@@ -141,16 +140,9 @@ def _fitted(column: Array, dtype: type[np.integer[Any]], below: int, above: int)
 
 def _choices(chosen: ProposedActions) -> Choices:
     """Return proposed actions as kernels take them. Agents still ascend; unknown kinds stay unknown."""
-    nobody = np.iinfo(np.int32).max
-    return Choices(
-        agent=_fitted(chosen.agent, np.int32, schema.NONE, nobody),
-        kind=_fitted(chosen.kind, np.uint8, 255, 255),
-        row=_uniform(chosen.row, np.int64),
-        target=_fitted(chosen.target, np.int32, schema.NONE, schema.NONE),
-        text=_fitted(chosen.text, np.int32, schema.NONE, schema.NONE),
-        helpful=_fitted(chosen.helpful, np.int8, schema.NONE, schema.NONE),
-        reasoning=_fitted(chosen.reasoning, np.int32, schema.NONE, schema.NONE),
-    )
+    ends = {"agent": (schema.NONE, np.iinfo(np.int32).max), "kind": (255, 255)}
+    none = schema.NONE, schema.NONE
+    return Choices(*(_fitted(getattr(chosen, name), COLUMNS[name], *ends.get(name, none)) for name in Choices._fields))
 
 
 def _lengths(world: World, given: Sequence[str], choices: Choices, kinds: Kinds) -> Int32:
@@ -170,18 +162,11 @@ def _shown(feed: Feed, chosen: ProposedActions) -> Shown:
     """Return the feed, and which of its rows were examined, as kernels take it."""
     rows = CodedRows.of(feed.exposures)
     code, root = (rows.index, rows.per_root["root"]) if "root" in rows.per_root else (np.arange(rows.n), rows["root"])
-    return Shown(
-        agents=_uniform(feed.agents, np.int32),
-        indptr=_uniform(feed.indptr, np.int64),
-        code=_uniform(code, np.int32),
-        root=_uniform(root, np.int32),
-        post=_uniform(rows["post"], np.int32),
-        author=_uniform(rows["author"], np.int32),
-        slot=_uniform(rows["slot"], np.uint8),
-        offered=_uniform(rows["offered"], np.int32),
-        rank=_uniform(rows["rank"], np.int16),
-        examined=_uniform(np.empty(0) if chosen.examined is None else chosen.examined, np.bool_),
-    )
+    examined = np.empty(0) if chosen.examined is None else chosen.examined
+    feeds = {"agents": (feed.agents, "i4"), "indptr": (feed.indptr, "i8"), "code": (code, "i4"), "root": (root, "i4")}
+    of_rows = {name: (rows[name], dtype) for name, dtype in _OF_ROWS.items()}
+    columns = {**feeds, **of_rows, "examined": (examined, "?")}
+    return Shown(**{name: _uniform(column, dtype) for name, (column, dtype) in columns.items()})
 
 
 def _past(world: World, number: int, first: int) -> Past:

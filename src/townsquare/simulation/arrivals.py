@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -92,10 +93,8 @@ class Arrivals:
         config = self.settings.config
         more = rumors(self.scenario, config, self._people(0, config.agents, 0))
         enters = ~_left_out(more.post, more.source, self.scenario, config)
-        columns = (self.post, more.post), (self.author, more.source), (self.step, more.step), (self.key, more.key)
-        joined = [np.concatenate([there, new[enters]]) for there, new in columns]
-        order = np.argsort(joined[2], kind="stable")
-        post, author, step, key = (column[order] for column in joined)
+        there, new = (self.post, self.author, self.step, self.key), (more.post, more.source, more.step, more.key)
+        post, author, step, key = _by_step(there, tuple(column[enters] for column in new))
         return replace(self, post=post, author=author, step=step, key=key)
 
     @property
@@ -148,20 +147,11 @@ class Arrivals:
 
     def _texts(self, people: People) -> list[str]:
         """Return the distinct texts of the scenario, in order of first use."""
-        scenario = self.scenario
-        texts = dict.fromkeys(source.name for source in scenario.sources)
-        for part in (
-            scenario.posts.text,
-            [topic for topic in scenario.posts.topic if topic],
-            scenario.arguments.text,
-            scenario.comments,
-            scenario.notes.text,
-            self._called(people),
-            self._personas(people),
-            self.profiles.name if self.profiles else (),
-        ):
-            texts |= dict.fromkeys(part)
-        return list(texts)
+        scenario, profiles = self.scenario, self.profiles.name if self.profiles else ()
+        names, topics = (source.name for source in scenario.sources), filter(None, scenario.posts.topic)
+        of_posts = chain(scenario.posts.text, topics, scenario.arguments.text, scenario.comments, scenario.notes.text)
+        of_people = chain(self._called(people), self._personas(people), profiles)
+        return list(dict.fromkeys(chain(names, of_posts, of_people)))
 
     def _people(self, first: int, n: int, ordinal: int) -> People:
         names = self.scenario.proposition_names
@@ -269,13 +259,11 @@ class Arrivals:
         if not n:
             return {}
         ids = world.posts.n + np.arange(n)
+        given = {name: np.asarray(getattr(posts, name))[due] for name in ("type", "veracity", "plausibility")}
         rows = schema.rows(
-            "posts", n, post=ids, key=self.key[lo:hi],
-            kind=PostKind.INJECTED, root=ids, parent=NONE,
-            author=self.author[lo:hi],
-            step=step, text=[world.text_row[posts.text[k]] for k in due], type=np.asarray(posts.type)[due],
-            topic=[world.text_row[posts.topic[k]] if posts.topic[k] else NONE for k in due],
-            veracity=np.asarray(posts.veracity)[due], plausibility=np.asarray(posts.plausibility)[due],
+            "posts", n, step=step, post=ids, key=self.key[lo:hi], kind=PostKind.INJECTED, root=ids, parent=NONE,
+            author=self.author[lo:hi], text=[world.text_row[posts.text[k]] for k in due],
+            topic=[world.text_row[posts.topic[k]] if posts.topic[k] else NONE for k in due], **given,
         )  # fmt: skip
         return {"posts": rows, "post_stances": _stances(ids, posts.stance[due], posts.strength[due])}
 
@@ -314,19 +302,13 @@ def bank_of(world: World, scenario: Scenario) -> Bank:
     def rows(texts: Any) -> Int32:
         return np.array([world.text_row[text] for text in texts], np.int32)
 
-    arguments = scenario.arguments
+    arguments, notes = scenario.arguments, scenario.notes
     return Bank(
-        text=rows(arguments.text),
-        proposition=np.asarray(arguments.proposition, np.int16),
-        stance=np.asarray(arguments.stance, np.float64),
-        strength=np.asarray(arguments.strength, np.float64),
-        comments=rows(scenario.comments),
-        notes=rows(scenario.notes.text),
-        note_proposition=np.asarray(scenario.notes.proposition, np.int16),
-        note_side=np.sign(np.nan_to_num(scenario.notes.stance)),
-        note_sourced=np.array([bool(source) for source in scenario.notes.source], np.bool_),
-        everyday=bundled_lines("everyday_posts.txt"),
-    )
+        rows(arguments.text), np.asarray(arguments.proposition, np.int16), np.asarray(arguments.stance, np.float64),
+        np.asarray(arguments.strength, np.float64), rows(scenario.comments), rows(notes.text),
+        everyday=bundled_lines("everyday_posts.txt"), note_proposition=np.asarray(notes.proposition, np.int16),
+        note_side=np.sign(np.nan_to_num(notes.stance)), note_sourced=np.array([*map(bool, notes.source)], np.bool_),
+    )  # fmt: skip
 
 
 def authors_of(posts: Array, scenario: Scenario, config: Config) -> Int64:
@@ -347,10 +329,15 @@ def _entering(given: Scenario, scenario: Scenario, config: Config) -> tuple[Arra
     if not config.sources.publish:
         return post, author, step, key
     more = published(given, scenario, config)
-    columns = (post, more.post), (author, config.agents + more.source), (step, more.step), (key, more.key)
-    order = np.argsort(np.concatenate(columns[2]), kind="stable")
-    all_post, all_author, all_step, all_key = (np.concatenate(pair)[order] for pair in columns)
-    return all_post, all_author, all_step, all_key
+    return _by_step((post, author, step, key), (more.post, config.agents + more.source, more.step, more.key))
+
+
+def _by_step(first: tuple[Array, ...], second: tuple[Array, ...]) -> tuple[Array, Array, Array, Array]:
+    """Join rows of posts, authors, steps and keys, by step; within a step, those of ``first`` come first."""
+    columns = [np.concatenate(pair) for pair in zip(first, second, strict=True)]
+    order = np.argsort(columns[2], kind="stable")
+    post, author, step, key = (column[order] for column in columns)
+    return post, author, step, key
 
 
 def _left_out(posts: Array, authors: Array, scenario: Scenario, config: Config) -> Bool:

@@ -32,8 +32,8 @@ from townsquare.core.array_types import Array, Bool, Float, Int16, Int32
 from townsquare.core.coded_rows import CodedRows, PartedRows
 from townsquare.core.draws import StageDraws
 from townsquare.core.enums import ActionStatus, AgentKind, PostKind
-from townsquare.core.errors import ContractError, SettingError
-from townsquare.core.member_errors import call_member, check_array
+from townsquare.core.errors import SettingError
+from townsquare.core.member_errors import breach, call_member, check_array
 from townsquare.core.pairs import lookup, rows_between, spans
 from townsquare.core.schema import NONE
 from townsquare.core.threads import Part, each, in_parts
@@ -176,15 +176,8 @@ class InputsOfStep:
         own = self._own(first, stop) if "own" in self._needs else no_own(stop - first, self._world.n_propositions)
         holdings = no_holdings(stop - first)
         if "holdings" in self._needs:
-            holdings = holdings_of(
-                self._world,
-                number,
-                first,
-                stop,
-                self._changes,
-                self._rows,
-                with_claim_exposures="claim_exposures" in self._needs,
-            )
+            exposures = self._rows if "claim_exposures" in self._needs else None
+            holdings = holdings_of(self._world, number, first, stop, self._changes, exposures)
         authors = self._authors(exposed, number, first, stop)
         return frozen_inputs(BeliefInputs(first, exposed, own, holdings, authors, contents, self._hours))
 
@@ -272,12 +265,9 @@ class InputsOfStep:
     def _own(self, first: int, stop: int) -> Own:
         likes, dislikes = self._own_counts
         lo, hi = rows_between(self._own_rows["author"], first, stop)
-        return Own(
-            likes=likes[first:stop],
-            dislikes=dislikes[first:stop],
-            indptr=offsets(self._own_rows["author"][lo:hi], first, stop - first),
-            **{name: self._own_rows[name][lo:hi] for name in ("proposition", "post", "stance")},
-        )
+        indptr = offsets(self._own_rows["author"][lo:hi], first, stop - first)
+        rows = (self._own_rows[name][lo:hi] for name in ("proposition", "post", "stance"))
+        return Own(likes[first:stop], dislikes[first:stop], indptr, *rows)
 
 
 class ChosenRule(NamedTuple):
@@ -304,11 +294,8 @@ def group_trait(chosen: ChosenRule, bank: QuestionBank) -> int:
     """
     by = getattr(chosen.params, "group_by", None)
     if not isinstance(by, str):
-        got, do = (
-            "needs 'groups' without a setting `group_by`",
-            'add `group_by: str = setting("gender", "...")` to Params',
-        )
-        raise ContractError(f"{FAMILY} {chosen.member.name!r}", got=got, do=do)
+        do = 'add `group_by: str = setting("gender", "...")` to Params'
+        raise breach(FAMILY, chosen.member.name, "needs 'groups' without a setting `group_by`", do=do)
     return bank.number_of(by, "beliefs.group_by", SettingError)
 
 

@@ -87,9 +87,7 @@ def _listed(scenario: Scenario, runs: Iterable[Settings]) -> dict[str, Path]:
     if not scenario.files or scenario.files[0].resolve().is_relative_to(bundled_folder().resolve()):
         return {}
     home = scenario.files[0].parent
-    files_by_name = {
-        os.path.relpath(file, home): file for file in scenario.files
-    }  # as the scenario names them: links too
+    files_by_name = {os.path.relpath(file, home): file for file in scenario.files}  # as it names them: links too
     for settings in runs:
         sections = [section for _, section in sections_of(settings)]
         for path, file in named_files(sections, scenario.folder, ("scenario",)).items():

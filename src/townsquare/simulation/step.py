@@ -62,10 +62,8 @@ class Setup:
     def context(self) -> PromptContext:
         """The context of prompts: propositions, and settings of memory and model."""
         config, names = self.settings.config, self.arrivals.scenario.proposition_names
-        return PromptContext(
-            tuple(names), tuple(self.statements), memory.on_clock(config), config.model, config.feed.show_flags,
-            config.time.step_hours,
-        )  # fmt: skip
+        of_run = memory.on_clock(config), config.model, config.feed.show_flags, config.time.step_hours
+        return PromptContext(tuple(names), tuple(self.statements), *of_run)
 
     def under(self, settings: Settings) -> Setup:
         """Return the setup under other settings, such as those that an event has set."""
@@ -235,9 +233,6 @@ def allowed_kinds(settings: Settings, step: int) -> frozenset[ActionKind]:
     given, adds = now.config.actions, now.members["moderation"].adds
     usual = [*kinds_where(lambda spec: spec.allowed != Allowed.ON_REQUEST), *adds]
     words = {*([WORDS[kind] for kind in usual] if given.enabled is None else given.enabled), *given.also}
-    named = (
-        settings_then.members["moderation"].adds
-        for settings_then in (settings, *(later for _, later in settings.changes))
-    )
+    named = (then.members["moderation"].adds for then in (settings, *(later for _, later in settings.changes)))
     own = set(kinds_where(lambda spec: spec.allowed == Allowed.BY_STRATEGY)).union(*named)
     return frozenset(kind for kind, word in WORDS.items() if word in words) - own.difference(adds)

@@ -278,15 +278,10 @@ class Views:
         return part
 
 
-COLUMNS: Mapping[str, type[np.generic]] = {
-    "agent": np.int32,
-    "kind": np.uint8,
-    "row": np.int64,
-    "target": np.int32,
-    "text": np.int32,
-    "helpful": np.int8,
+COLUMNS: Mapping[str, type[np.integer[Any]]] = {
+    "agent": np.int32, "kind": np.uint8, "row": np.int64, "target": np.int32, "text": np.int32, "helpful": np.int8,
     "reasoning": np.int32,
-}
+}  # fmt: skip
 """Columns of :class:`ProposedActions` with a value for each action, and their dtypes."""
 
 

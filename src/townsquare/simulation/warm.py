@@ -26,7 +26,7 @@ from townsquare.record.memory import MemoryRecorder
 from townsquare.scenario.load import load_scenario, synthetic_scenario
 from townsquare.scenario.settings import resolve_with_scenario
 from townsquare.settings.config import Actions, MemberParams
-from townsquare.settings.resolve import resolve
+from townsquare.settings.resolve import Settings, resolve
 from townsquare.simulation.actions import resolve as resolve_actions
 from townsquare.simulation.feed.build import Feed
 from townsquare.simulation.feed.rankers.contract import ReaderRanker
@@ -65,12 +65,8 @@ class KernelCount(event.Listener):
     def total(self) -> int:
         """Kernels in the modules that are loaded; those that are inlined are compiled as parts of others."""
         modules = [module for name, module in list(sys.modules.items()) if name.startswith(PACKAGE)]
-        kernels = {
-            id(kernel): kernel
-            for module in modules
-            for kernel in vars(module).values()
-            if isinstance(kernel, Dispatcher)
-        }
+        found = (value for module in modules for value in vars(module).values() if isinstance(value, Dispatcher))
+        kernels = {id(kernel): kernel for kernel in found}
         return sum(kernel.targetoptions.get("inline") != "always" for kernel in kernels.values())
 
 
@@ -133,22 +129,15 @@ def warm_pairs() -> None:
 
 def warm() -> None:
     """Run a few tiny simulations: every belief rule, compiled graph and kind of action, a ranker for each reader."""
-    for rule in registry.names("beliefs"):
-        settings = resolve(
-            {
-                "agents": 40,
-                "steps": 3,
-                "growth": {"max_per_step": 2},
-                "feed": {"seen_cap": 5},
-                "moderation": {"strategy": "hybrid"},
-                "beliefs": {"rule": rule},
-            }
-        )
+
+    def run(settings: Settings) -> None:
         simulate(settings, MemoryRecorder(), scenario=synthetic_scenario(40))
-    ranker = ReaderRanker(
-        "warm", MemberParams, lambda view, readers, candidates, params: np.zeros(candidates.post.size)
-    )
-    settings = replace(settings, members={**settings.members, "ranker": ranker})
-    simulate(settings, MemoryRecorder(), scenario=synthetic_scenario(40))
+
+    base = {"agents": 40, "steps": 3, "growth.max_per_step": 2, "feed.seen_cap": 5, "moderation": "hybrid"}
+    for rule in registry.names("beliefs"):
+        settings = resolve({**base, "beliefs": rule})
+        run(settings)
+    ranker = ReaderRanker("warm", MemberParams, lambda *given: np.zeros(given[2].post.size))
+    run(replace(settings, members={**settings.members, "ranker": ranker}))
     for kind in ("random", "small_world", "block", "communities"):
-        simulate(resolve({"agents": 40, "steps": 1, "graph": kind}), MemoryRecorder(), scenario=synthetic_scenario(40))
+        run(resolve({"agents": 40, "steps": 1, "graph": kind}))

@@ -37,9 +37,8 @@ from townsquare.scenario.population.question_bank import bundled_bank
 from townsquare.simulation.change import Change
 from townsquare.simulation.world_kernels import count_actions, offsets, set_bits
 
-_COUNT_OF = per_kind(
-    np.int8, {kind: column for column, kinds in enumerate(COUNTED.values()) for kind in kinds}, schema.NONE
-)
+_COUNTS = {kind: column for column, kinds in enumerate(COUNTED.values()) for kind in kinds}
+_COUNT_OF = per_kind(np.int8, _COUNTS, schema.NONE)
 """By kind of action: which column of ``COUNTED`` counts it."""
 _HIDES = per_kind(np.bool_, dict.fromkeys(kinds_where(lambda spec: spec.hides), True))
 
@@ -80,17 +79,15 @@ class World:
     """
 
     def __init__(self, n_propositions: int, ring: int) -> None:
-        self.step = 0
-        self.n_propositions = n_propositions
+        self.step, self.n_propositions = 0, n_propositions
         self.agents = GrowingTable("agents")
         self.posts = GrowingTable("posts", {"note": schema.NONE})
         self.post_stances = GrowingTable("post_stances")
         self.claims = GrowingTable("claims")
         self.claim_kinds: dict[tuple[int, int, int, float], int] = {}
         self.near_duplicates = GrowingTable("near_duplicates")
-        self.notes = GrowingTable(
-            "notes", {"decided": schema.NONE, "settled": schema.NONE, "intercept": np.nan, "factor": np.nan}
-        )
+        undecided = {"decided": schema.NONE, "settled": schema.NONE, "intercept": np.nan, "factor": np.nan}
+        self.notes = GrowingTable("notes", undecided)
         self.note_ratings = GrowingTable("note_ratings")
         self.personas = GrowingTable("personas")
         self.treatments = GrowingTable("treatments")
@@ -105,16 +102,12 @@ class World:
         self.ratings = Pairs(np.uint8)
         self.hidden = Pairs(np.uint8)
         self.holdings = Pairs(np.uint8)
-        self._in_degree = np.empty(0, np.int32)
-        self._newest = np.empty((0, ring), np.int32)
-        self._n_rows = np.empty(0, np.int32)
-        self.comment_rows = np.empty(0, np.int32)
-        self.injected_rows = np.empty(0, np.int32)
-        self.message_rows = np.empty(0, np.int32)
+        self._newest, none = np.empty((0, ring), np.int32), np.empty(0, np.int32)
+        self._in_degree, self._n_rows, self.excluded_claims = none, none, none
+        self.comment_rows, self.injected_rows, self.message_rows = none, none, none
         self.step_starts: list[int] = [0]
         self.belief: list[BeliefState] = []
         self.own: dict[str, Float] = {}
-        self.excluded_claims = np.empty(0, np.int32)
 
     def append(self, change: Change) -> Mapping[str, schema.Columns]:
         """Apply the rows of one stage, in the order of the schema, and give them on to be recorded."""
@@ -175,8 +168,7 @@ class World:
         for text in texts:
             known = self.text_row.get(text)
             row.append(fresh.setdefault(text, len(self.texts) + len(fresh)) if known is None else known)
-        new = schema.rows("texts", len(fresh), text=list(fresh.values()), content=list(fresh))
-        return row, {"texts": new} if fresh else {}
+        return row, new_texts(fresh)
 
     def stance(self) -> Float:
         """Return stances of all agents, (n_agents, P); rows of sources are 0."""
@@ -317,9 +309,8 @@ class World:
             if new.size:
                 indptr = offsets(agent[new], first, stop - first)
                 key = np.ascontiguousarray(column_at(rows, "root", new), dtype=np.int32)
-                self.seen.blocks[number] = upsert(
-                    self.seen.blocks[number], indptr, key, step[new].astype(self.seen.dtype)
-                )[0]
+                since = step[new].astype(self.seen.dtype)
+                self.seen.blocks[number], *_ = upsert(self.seen.blocks[number], indptr, key, since)
 
         each(see, list(spans(self.n_agents)))
 
@@ -346,9 +337,8 @@ class World:
         rating = np.where(np.isnan(given), rows["helpful"], given)  # older records say whether it was helpful
         self.note_ratings.append({**rows, "rating": rating})
         for kind, value in zip(Rating, RATING_VALUES, strict=True):
-            self.notes.write(kind.name.lower())[:] += np.bincount(note[rating == value], minlength=self.notes.n).astype(
-                np.int32
-            )
+            counts = np.bincount(note[rating == value], minlength=self.notes.n)
+            self.notes.write(kind.name.lower())[:] += counts.astype(np.int32)
         agent, order = np.asarray(rows["agent"]), np.argsort(rows["agent"], kind="stable")
         self._merge(self.ratings, agent[order], note[order].astype(np.int32), np.ones(note.size, np.uint8))
 
@@ -433,6 +423,12 @@ class World:
             else:
                 self.belief.append(frozen_state(part))
             done += take
+
+
+def new_texts(fresh: Mapping[str, int]) -> dict[str, schema.Columns]:
+    """Return rows of the table texts for new texts and their rows; no table for none."""
+    rows = schema.rows("texts", len(fresh), text=list(fresh.values()), content=list(fresh))
+    return {"texts": rows} if fresh else {}
 
 
 _Part = tuple[int, int, int, Int64]

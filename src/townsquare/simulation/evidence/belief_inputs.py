@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from townsquare.beliefs.contract import Changes, ClaimExposures, Holdings, Records, no_holdings
+from townsquare.beliefs.contract import Changes, ClaimExposures, Holdings, Records, no_rows
 from townsquare.beliefs.evidence.holding_kernels import ACTIVE, AGREED, has_flag, origin_of
 from townsquare.core.array_types import Array, Int32, Int64
 from townsquare.core.coded_rows import CodedRows
@@ -18,9 +18,8 @@ from townsquare.simulation.world_kernels import offsets
 
 
 def holdings_of(
-    world: World, number: int, first: int, stop: int, changes: Mapping[str, Array], exposures: CodedRows, *,
-    with_claim_exposures: bool,
-) -> Holdings:  # fmt: skip
+    world: World, number: int, first: int, stop: int, changes: Mapping[str, Array], exposures: CodedRows | None
+) -> Holdings:
     """Return records, changes and, if asked for, exposures to claims of agents ``first`` to ``stop``: block ``number``.
 
     Parameters
@@ -29,31 +28,21 @@ def holdings_of(
         After the changes of the step.
     changes : mapping of str to array
         Columns of the table holdings of the step, agents ascending.
-    exposures : CodedRows
-        Rows of the table exposures of the step, agents ascending.
+    exposures : CodedRows, optional
+        Rows of the table exposures of the step, agents ascending; None where exposures to claims are not asked for.
     """
-    block = world.holdings.blocks[number]
-    claim_exposures = (
-        _claim_exposures(world, block, first, stop, exposures)
-        if with_claim_exposures
-        else no_holdings(stop - first).claim_exposures
-    )
-    return Holdings(records_of(world, block), _changes(block, first, stop, changes), claim_exposures)
+    block, shown = world.holdings.blocks[number], no_rows(ClaimExposures, stop - first)
+    if exposures is not None:
+        shown = _claim_exposures(world, block, first, stop, exposures)
+    return Holdings(records_of(world, block), _changes(block, first, stop, changes), shown)
 
 
 def records_of(world: World, block: PairBlock) -> Records:
     """Return every record of a block of agents, active or not."""
-    claims, key, flags = world.claims, block.key, np.asarray(block.value, np.uint8)
-    return Records(
-        indptr=block.indptr.view(),
-        claim=key.view(),
-        proposition=claims["proposition"][key],
-        polarity=claims["polarity"][key],
-        strength=claims["strength"][key],
-        origin=origin_of(flags),
-        active=has_flag(flags, ACTIVE),
-        agreed=has_flag(flags, AGREED),
-    )
+    key, flags = block.key, np.asarray(block.value, np.uint8)
+    of_claims = (world.claims[name][key] for name in ("proposition", "polarity", "strength"))
+    of_flags = origin_of(flags), has_flag(flags, ACTIVE), has_flag(flags, AGREED)
+    return Records(block.indptr.view(), key.view(), *of_claims, *of_flags)
 
 
 def _changes(block: PairBlock, first: int, stop: int, rows: Mapping[str, Array]) -> Changes:

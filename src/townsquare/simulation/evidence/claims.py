@@ -9,7 +9,7 @@ hold the first of them, and near-duplicates are sought among the firsts alone.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from typing import Any
 
 import numpy as np
@@ -24,7 +24,7 @@ from townsquare.beliefs.evidence.contract import (
     check_found,
     strengths,
 )
-from townsquare.beliefs.evidence.near import Vectors, near_pairs
+from townsquare.beliefs.evidence.near import NearPairs, Vectors, near_pairs
 from townsquare.core import schema
 from townsquare.core.array_types import Array, Float, Int16, Int32, Int64
 from townsquare.core.enums import Scorer
@@ -34,7 +34,7 @@ from townsquare.scenario.contents import Arguments, Scenario
 from townsquare.scenario.grammar import bundled_grammar
 from townsquare.settings.resolve import Settings
 from townsquare.simulation.change import NOTHING, Change
-from townsquare.simulation.world import World
+from townsquare.simulation.world import World, new_texts
 
 GIVEN = "given"
 """The judge of a strength that came with the data or was declared."""
@@ -68,14 +68,9 @@ class Judges:
         """Create the judges that the settings choose, for the propositions and the bank of a scenario."""
         members, params, chosen = settings.members, settings.params, settings.config.evidence
         embedder: Embedder = members["embedder"]
-        return cls(
-            (members["extractor"], params["extractor"]),
-            (members["strength"], params["strength"]),
-            Vectors(embedder, params["embedder"]),
-            topics_of(scenario),
-            *embedder.thresholds(chosen.theta, chosen.theta_self),
-            chosen.own_claims,
-        )
+        extractor, strength = ((members[family], params[family]) for family in ("extractor", "strength"))
+        vectors, thetas = Vectors(embedder, params["embedder"]), embedder.thresholds(chosen.theta, chosen.theta_self)
+        return cls(extractor, strength, vectors, topics_of(scenario), *thetas, chosen.own_claims)
 
     def with_model(self, asker: Asker) -> Judges:
         """Return the same, with a language model to ask for an extractor that asks one."""
@@ -97,23 +92,16 @@ def make(world: World, judges: Judges) -> Change:
     made = together(_declared(world, posts, judges.topics.bank_text), _read(world, posts, judges))
     if not made.post.size:
         return NOTHING
-    return Change(rows_of(world, made, judges, world.text_row, len(world.texts)))
+    return Change(claim_rows(world, made, judges, world.text_row, len(world.texts)))
 
 
 def of_bank(arguments: Arguments) -> Made:
     """Return the bank's arguments as claims that agents can start with; one without a side is none."""
     at = np.flatnonzero(arguments.stance != 0)
     none = np.full(at.size, NONE, np.int64)
-    return Made(
-        words=arguments.text,
-        post=none,
-        proposition=arguments.proposition[at],
-        polarity=np.sign(arguments.stance[at]).astype(np.int8),
-        strength=arguments.strength[at],
-        text=at.astype(np.int64),
-        snippet=none,
-        tag=none,
-    )
+    polarity = np.sign(arguments.stance[at]).astype(np.int8)
+    columns = none, arguments.proposition[at], polarity, arguments.strength[at], at.astype(np.int64), none, none
+    return Made(arguments.text, *columns)
 
 
 def _declared(world: World, posts: Array, bank: Sequence[str]) -> Made:
@@ -126,15 +114,9 @@ def _declared(world: World, posts: Array, bank: Sequence[str]) -> Made:
     says = _arguments(words, bank)
     text = np.array([says[k] for k in snippet.tolist()], np.int64)
     return Made(
-        words=words,
-        post=post.astype(np.int64),
-        proposition=stances["proposition"][row],
-        polarity=np.sign(stances["stance"][row]).astype(np.int8),
-        strength=stances["strength"][row],
-        text=text,
-        snippet=snippet.astype(np.int64),
-        tag=np.full(post.size, NONE, np.int64),
-    )
+        words, post.astype(np.int64), stances["proposition"][row], np.sign(stances["stance"][row]).astype(np.int8),
+        stances["strength"][row], text, snippet.astype(np.int64), tag=np.full(post.size, NONE, np.int64),
+    )  # fmt: skip
 
 
 def _arguments(words: list[str], bank: Sequence[str]) -> list[int]:
@@ -173,14 +155,8 @@ def _read(world: World, posts: Array, judges: Judges) -> Made:
     at = np.repeat(start - (np.cumsum(count) - count), count) + np.arange(count.sum())
     words = [*findings.text, *findings.snippet, *findings.tag]
     words_at = np.where(np.array([bool(word) for word in words], np.bool_), np.arange(len(words)), NONE).reshape(3, -1)
-    return Made(
-        words,
-        np.repeat(silent, count).astype(np.int64),
-        findings.proposition[at],
-        findings.polarity[at],
-        findings.strength[at],
-        *words_at[:, at],
-    )
+    numbers = (column[at] for column in (findings.proposition, findings.polarity, findings.strength))
+    return Made(words, np.repeat(silent, count).astype(np.int64), *numbers, *words_at[:, at])
 
 
 def _extract(texts: list[str], judges: Judges) -> None:
@@ -197,7 +173,7 @@ def _extract(texts: list[str], judges: Judges) -> None:
         judges.extracted[new[message]].append(tuple(finding))
 
 
-def rows_of(
+def claim_rows(
     world: World, made: Made, judges: Judges, text_row: dict[str, int], n_texts: int
 ) -> dict[str, schema.Columns]:
     """Return rows of claims, of every estimate of their strengths, of near-duplicates, and of texts that are new.
@@ -219,18 +195,14 @@ def rows_of(
     first = world.claims.n
     claim = np.arange(first, first + made.post.size)
     same_as = _same_as(world, claim, text, made, strength)
-    rows: dict[str, schema.Columns] = {
-        "claims": schema.rows(
-            "claims", claim.size, claim=claim, post=made.post, proposition=made.proposition, text=text,
-            snippet=snippet, tag=tag, polarity=made.polarity, strength=strength, same_as=same_as,
-        )
-    }  # fmt: skip
+    claims = schema.rows(
+        "claims", claim.size, claim=claim, post=made.post, proposition=made.proposition, text=text,
+        snippet=snippet, tag=tag, polarity=made.polarity, strength=strength, same_as=same_as,
+    )  # fmt: skip
     new = np.flatnonzero(same_as == claim)
-    rows["claim_strengths"] = _strength_rows(claim[new], made.strength[new], estimate[new], judges.strength[0].name)
-    rows["near_duplicates"] = _near_rows(world, judges, made, claim, new)
-    if fresh:
-        rows["texts"] = schema.rows("texts", len(fresh), text=list(fresh.values()), content=list(fresh))
-    return rows
+    given = _strength_rows(claim[new], made.strength[new], estimate[new], judges.strength[0].name)
+    near, texts = _near_rows(world, judges, made, claim, new), new_texts(fresh)
+    return {"claims": claims, "claim_strengths": given, "near_duplicates": near, **texts}
 
 
 def _estimates(made: Made, judges: Judges) -> Float:
@@ -274,22 +246,19 @@ def _near_rows(world: World, judges: Judges, made: Made, claim: Array, new: Arra
     polarity = np.r_[world.claims["polarity"][old], made.polarity[new]]
     rows = np.r_[world.claims["claim"][old], claim[new]]
     threshold = min(judges.theta, judges.theta_self) if judges.own_claims else judges.theta
-    later, earlier, similarity = [], [], []
+    found: list[NearPairs] = []
     for kind in sorted(set(zip(made.proposition[new].tolist(), made.polarity[new].tolist(), strict=True))):
         at = np.flatnonzero((proposition == kind[0]) & (polarity == kind[1]))
         first = int(np.searchsorted(at, old.size))
         texts = _texts(world, old[at[:first]]) + made.texts(new[at[first:] - old.size])
-        pairs = near_pairs(judges.vectors.of(texts), texts, first, threshold)
-        later.append(rows[at[pairs.later]])
-        earlier.append(rows[at[pairs.earlier]])
-        similarity.append(pairs.similarity)
-    if not later:
+        later, earlier, similarity = near_pairs(judges.vectors.of(texts), texts, first, threshold)
+        found.append(NearPairs(rows[at[later]], rows[at[earlier]], similarity))
+    if not found:
         return schema.empty("near_duplicates")
-    columns = [np.concatenate(part) for part in (later, earlier, similarity)]
-    order = np.lexsort((columns[1], columns[0]))
-    return schema.rows(
-        "near_duplicates", order.size, claim=columns[0][order], other=columns[1][order], similarity=columns[2][order]
-    )
+    claim, other, similarity = (np.concatenate(column) for column in zip(*found, strict=True))
+    order = np.lexsort((other, claim))
+    columns = {"claim": claim[order], "other": other[order], "similarity": similarity[order]}
+    return schema.rows("near_duplicates", order.size, **columns)
 
 
 def _texts(world: World, claims: Array) -> list[str]:
@@ -326,18 +295,12 @@ def together(first: Made, second: Made) -> Made:
     order = np.argsort(np.r_[first.post, second.post], kind="stable")
 
     def column(name: str) -> Array:
-        return np.concatenate([getattr(first, name), getattr(second, name)])[order]
+        later = getattr(second, name)
+        if name in ("text", "snippet", "tag"):  # places among the words, of which the second's come last
+            later = np.where(later >= 0, later + len(first.words), NONE)
+        return np.concatenate([getattr(first, name), later])[order]
 
-    def places(name: str) -> Int64:
-        later: Int64 = getattr(second, name)
-        moved = np.where(later >= 0, later + len(first.words), NONE)
-        return np.concatenate([getattr(first, name), moved])[order].astype(np.int64)
-
-    return Made(
-        [*first.words, *second.words],
-        *(column(name) for name in ("post", "proposition", "polarity", "strength")),
-        *(places(name) for name in ("text", "snippet", "tag")),
-    )
+    return Made([*first.words, *second.words], *(column(field.name) for field in fields(Made)[1:]))
 
 
 def text_rows(made: Made, known: Mapping[str, int], n_texts: int) -> tuple[tuple[Int64, Int64, Int64], dict[str, int]]:

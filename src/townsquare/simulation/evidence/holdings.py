@@ -66,14 +66,9 @@ def claim_columns(world: World) -> Claims:
     claim = np.r_[pairs["claim"], pairs["other"]].astype(np.int32)
     other = np.r_[pairs["other"], pairs["claim"]].astype(np.int32)
     order = np.lexsort((other, claim))
-    return Claims(
-        np.asarray(world.claims["proposition"]),
-        np.asarray(world.claims["polarity"]),
-        np.asarray(world.claims["strength"]),
-        offsets(claim, 0, world.claims.n),
-        other[order],
-        np.r_[pairs["similarity"], pairs["similarity"]][order],
-    )
+    columns = (world.claims[name] for name in ("proposition", "polarity", "strength"))
+    similarity = np.r_[pairs["similarity"], pairs["similarity"]][order]
+    return Claims(*columns, offsets(claim, 0, world.claims.n), other[order], similarity)
 
 
 def _resolve(
@@ -84,13 +79,10 @@ def _resolve(
     block, slot, _ = upsert(world.holdings.blocks[number], incoming.indptr, incoming.claim, none)
     weight = np.ones(incoming.claim.size)
     weight[~incoming.own] = exposures.at("weight", incoming.row[~incoming.own])
-    rows = Incoming(incoming.indptr, slot, incoming.own, weight)
     flags: Any = block.value
-    out = room_for(incoming.claim.size)
-    stance = np.ascontiguousarray(world.belief[number].stance)
-    in_parts(
-        receive, rows.indptr.shape[0] - 1, rows, claims, HeldRecords(block.indptr, block.key, flags), stance, at, out
-    )
+    rows, held = Incoming(incoming.indptr, slot, incoming.own, weight), HeldRecords(block.indptr, block.key, flags)
+    stance, out = np.ascontiguousarray(world.belief[number].stance), room_for(incoming.claim.size)
+    in_parts(receive, rows.indptr.shape[0] - 1, rows, claims, held, stance, at, out)
     return out
 
 
@@ -100,11 +92,9 @@ def _events(first: int, incoming: Reached, outcome: Outcome, exposures: CodedRow
     changed = np.flatnonzero(outcome.change != UNCHANGED)
     at, flags = changed // 2, outcome.flags[changed]
     return {
+        **{name: getattr(outcome, name)[changed] for name in ("claim", "change", "by")},
         "agent": first + agent[at],
-        "claim": outcome.claim[changed],
         "origin": origin_of(flags),
-        "change": outcome.change[changed],
-        "by": outcome.by[changed],
         "post": _source(incoming, at, exposures["post"], own),
         "rank": _source(incoming, at, exposures["rank"], np.full(own.size, NONE)),
         "agreed": has_flag(flags, AGREED),

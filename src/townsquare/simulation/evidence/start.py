@@ -27,6 +27,7 @@ from townsquare.beliefs.contract import (
     no_holdings,
     no_own,
     per_agent,
+    rows_of,
 )
 from townsquare.beliefs.evidence.seeds import choose_for_many
 from townsquare.beliefs.log_odds import Params
@@ -38,7 +39,7 @@ from townsquare.core.pairs import spans
 from townsquare.core.schema import NONE
 from townsquare.scenario.contents import Scenario
 from townsquare.settings.config import MemberParams
-from townsquare.simulation.evidence.claims import Judges, of_bank, rows_of
+from townsquare.simulation.evidence.claims import Judges, claim_rows, of_bank
 from townsquare.simulation.world import World
 
 
@@ -103,7 +104,7 @@ def started(
     if isinstance(params, Params) and params.start == "records":
         if not world.claims.n:
             row = {text: k for k, text in enumerate(texts)}
-            rows |= rows_of(world, of_bank(scenario.arguments), judges, row, len(texts))
+            rows |= claim_rows(world, of_bank(scenario.arguments), judges, row, len(texts))
         claims = rows.get("claims") or {name: world.claims[name] for name in schema.empty("claims")}
         bank = _bank(claims, texts)
         settings = per_agent(params, state.stance.shape[0], own)
@@ -136,30 +137,21 @@ def _choose(
         chosen = [np.empty((0, params.seed_records), np.int64)]
         for _, first, stop in spans(max(agents.size, 1)):
             some = agents[first:stop]
-            keys = draws(Stage.EVIDENCE).bits(
-                "seeds", np.repeat(some, at.size), np.tile(bank["key"][at], some.size), lasting=True
-            )
-            chosen.append(
-                choose_for_many(
-                    bank["polarity"][at], bank["strength"][at], new.wanted[first:stop, k], anchoring[first:stop],
-                    keys.reshape(some.size, at.size), number=params.seed_records, prior_scale=params.prior_scale,
-                    where=f"scenario {scenario.name}, arguments on {proposition.name}",
-                )
+            pairs = np.repeat(some, at.size), np.tile(bank["key"][at], some.size)
+            keys = draws(Stage.EVIDENCE).bits("seeds", *pairs, lasting=True).reshape(some.size, at.size)
+            seeds = choose_for_many(
+                bank["polarity"][at], bank["strength"][at], new.wanted[first:stop, k], anchoring[first:stop], keys,
+                number=params.seed_records, prior_scale=params.prior_scale,
+                where=f"scenario {scenario.name}, arguments on {proposition.name}",
             )  # fmt: skip
+            chosen.append(seeds)
         parts.append(at[np.concatenate(chosen)])
     places = np.concatenate(parts, axis=1) if parts else np.empty((agents.size, 0), np.int64)
     places = np.sort(places, axis=1)  # rows of the bank ascend with their claims
     flat, (n, width) = places.ravel(), places.shape
-    return Records(
-        indptr=np.arange(n + 1, dtype=np.int64) * width,
-        claim=bank["claim"][flat],
-        proposition=bank["proposition"][flat],
-        polarity=bank["polarity"][flat],
-        strength=bank["strength"][flat],
-        origin=np.full(flat.size, Origin.SEED, np.uint8),
-        active=np.ones(flat.size, np.bool_),
-        agreed=np.zeros(flat.size, np.bool_),
-    )
+    of_bank = {name: bank[name][flat] for name in ("claim", "proposition", "polarity", "strength")}
+    indptr = np.arange(n + 1, dtype=np.int64) * width
+    return rows_of(Records, indptr, **of_bank, origin=Origin.SEED, active=True, agreed=False)
 
 
 def _rows(records: Records, agents: Int64, step: int) -> schema.Columns:

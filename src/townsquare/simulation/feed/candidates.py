@@ -129,15 +129,11 @@ def feed_inputs(
     roots, under = _roots(world, [row["root"], others, posts["root"][sent]], per_post, options.labels_differ)
     row["root"] = roots.index_of[row["root"]]
     author, key = (np.asarray(posts[name])[pool] for name in ("author", "key"))
-    return FeedInputs(
-        Candidates(ptr, row, settings.followed, draw.base("newest"), draw.base("order")),
-        Pool(pool, roots.index_of[pool], author, key, score[pool], n_injected, draw.base("pool")),
-        _comments(world, draw, per_post, roots, under),
-        roots,
-        _notes(world, roots, draw.base("offer"), options.offers),
-        score,
-        given,
-    )
+    followed = Candidates(ptr, row, settings.followed, draw.base("newest"), draw.base("order"))
+    shared = Pool(pool, roots.index_of[pool], author, key, score[pool], n_injected, draw.base("pool"))
+    comments = _comments(world, draw, per_post, roots, under)
+    notes = _notes(world, roots, draw.base("offer"), options.offers)
+    return FeedInputs(followed, shared, comments, roots, notes, score, given)
 
 
 class _Posts(NamedTuple):

@@ -76,10 +76,8 @@ def rank_for_readers(
             in_parts(choose, some.agents.shape[0], some, limit, order, inputs.given is not None, scored, into)
         else:
             depth = depths(some.agents, settings.depth_mean, draw)
-            in_parts(
-                compose, some.agents.shape[0], some, limit, order,
-                Sessions(depth, settings.outside_share, draw.base("mix")), scored, into,
-            )  # fmt: skip
+            sessions = Sessions(depth, settings.outside_share, draw.base("mix"))
+            in_parts(compose, some.agents.shape[0], some, limit, order, sessions, scored, into)
     return out
 
 
@@ -95,10 +93,8 @@ def _as_shown(
     """Return scores with the error of ranking, and without what `feed.downrank` takes; in one layout for kernels."""
     score = np.array(score, np.float64, order="C")
     if settings.error > 0:
-        key = view.posts["key"][candidates.root]
-        in_parts(
-            add_error, score.shape[0], candidates.reader, key, settings.error, draw.base("error", lasting=True), score
-        )
+        key, base = view.posts["key"][candidates.root], draw.base("error", lasting=True)
+        in_parts(add_error, score.shape[0], candidates.reader, key, settings.error, base, score)
     if settings.downrank > 0:
         score[view.posts["verdict"][candidates.root] == Verdict.FALSE] -= settings.downrank
     return score
@@ -124,10 +120,8 @@ def gather(view: RankingView, inputs: FeedInputs, readers: Readers, options: Fee
     if not settings.repeat or settings.window_hours is not None:
         window = settings.window_hours and 2 * settings.window_hours
         limits = Limits(options.oldest(view.step, window), settings.repeat)
-        in_parts(
-            keep_fresh, readers.agents.shape[0], readers, ptr, inputs.roots.row, view.posts["step"], limits, collected,
-            counts,
-        )  # fmt: skip
+        of_posts = inputs.roots.row, view.posts["step"]
+        in_parts(keep_fresh, readers.agents.shape[0], readers, ptr, *of_posts, limits, collected, counts)
     np.cumsum(counts, out=indptr[1:])
     m = int(indptr[-1])
     rows, columns = np.empty(m, FEED_ROW), tuple(np.empty(m, np.int32) for _ in range(4))

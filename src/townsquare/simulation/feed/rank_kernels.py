@@ -312,11 +312,9 @@ def collect(
             at += 1
         for x in range(given.ptr[i], given.ptr[i + 1]):
             author = given.row[x].author
-            if (
-                author == agent
-                or has(followed, 0, followed.shape[0], author)
-                or has(hidden, 0, hidden.shape[0], author)
-            ):
+            if author == agent or has(followed, 0, followed.shape[0], author):
+                continue
+            if has(hidden, 0, hidden.shape[0], author):
                 continue
             rows[at] = given.row[x]
             at += 1

@@ -83,11 +83,8 @@ class RankingView:
         """Return for each pair how many roots and comments of the author the reader has liked or shared, (m,)."""
         reader, author = np.broadcast_arrays(np.asarray(readers, np.int64), np.asarray(authors, np.int64))
         out = np.zeros(reader.shape, np.int64)
-        bits = sum(REACTIONS[kind] for kind in _CLOSE)
-        in_parts(
-            count_ties, reader.size, reader.ravel(), author.ravel(), self._reacted_to, self.posts["author"], bits,
-            out.ravel(),
-        )  # fmt: skip
+        pairs, bits = (reader.ravel(), author.ravel()), sum(REACTIONS[kind] for kind in _CLOSE)
+        in_parts(count_ties, reader.size, *pairs, self._reacted_to, self.posts["author"], bits, out.ravel())
         return out
 
     @cached_property

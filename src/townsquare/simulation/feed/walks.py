@@ -22,10 +22,8 @@ def by_walks(world: World, options: FeedOptions, draw: StageDraws) -> Retrieved:
     columns = (posts[name] for name in ("root", "author", "step", "status"))
     network = Network(indptr, followed, world.newest, world.n_rows, *columns)
     roots, counts = np.empty((agents.size, settings.walks), np.int32), np.empty(agents.size, np.int64)
-    in_parts(
-        walk, agents.shape[0], agents, network, options.oldest(world.step + 1, settings.window_hours),
-        draw.base("walk"), roots, counts,
-    )  # fmt: skip
+    oldest = options.oldest(world.step + 1, settings.window_hours)
+    in_parts(walk, agents.shape[0], agents, network, oldest, draw.base("walk"), roots, counts)
     indptr = np.zeros(agents.size + 1, np.int64)
     np.cumsum(counts, out=indptr[1:])
     return Retrieved(indptr, roots[np.arange(settings.walks) < counts[:, None]])

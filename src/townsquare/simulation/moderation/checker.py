@@ -105,8 +105,7 @@ def findings_as_rows(
     row, out = world.text_rows(findings.explanation + findings.sources)
     out["verdicts"] = schema.rows(
         "verdicts", n, post=posts, step=step, verdict=findings.verdict, confidence=findings.confidence,
-        explanation=row[:n], sources=row[n:],
-        veracity=world.posts["veracity"][posts],
+        explanation=row[:n], sources=row[n:], veracity=world.posts["veracity"][posts],
     )  # fmt: skip
     reasons = [f"verdict {Verdict(int(verdict)).name.lower()}" for verdict in findings.verdict]
     taken = [reason for reason, is_down in zip(why, down, strict=True) if is_down]

@@ -65,8 +65,9 @@ class ChosenModerator:
 
 def rows_of(name: str, change: Change, step: int) -> dict[str, Columns]:
     """Return the rows of a review by table, with no rows if none exist."""
-    if not change.rows.keys() <= _MAY_WRITE:
-        raise breach(FAMILY, name, f"rows of {sorted(change.rows.keys() - _MAY_WRITE)}", f"of {sorted(_MAY_WRITE)}")
+    other = sorted(change.rows.keys() - _MAY_WRITE)
+    if other:
+        raise breach(FAMILY, name, f"rows of {other}", f"of {sorted(_MAY_WRITE)}")
     out = Batches(step)
     call_member(FAMILY, name, "review", lambda: out.add(change.rows))
     got: dict[str, Any] = {table: dict(out.get(table)) for table in sorted(_MAY_WRITE)}
@@ -99,19 +100,14 @@ def _check_notes(name: str, world: World, rows: Mapping[str, Columns]) -> None:
     notes, n_texts = rows["notes"], len(world.texts) + len(rows["texts"]["text"])
     number, post, author, text = (notes[column] for column in ("note", "post", "author", "text"))
     _check_posts(name, "a note", post, world)
-    _check_each(
-        name,
-        post,
-        (
-            number == world.notes.n + np.arange(number.size),
-            "a note of another number",
-            number,
-            "the next rows of notes",
-        ),
+    next_rows = world.notes.n + np.arange(number.size)
+    checks = (
+        (number == next_rows, "a note of another number", number, "the next rows of notes"),
         (world.posts["root"][post] == post, "a note on a share", post, "on its root"),
         (author == NONE, "a note with an author", author, "-1: agents write their notes themselves"),
         ((text >= 0) & (text < n_texts), "a note of no text", text, "a row of texts"),
     )
+    _check_each(name, post, *checks)
 
 
 def _check_log(name: str, world: World, rows: Mapping[str, Columns], takedown: bool) -> None:
@@ -119,13 +115,12 @@ def _check_log(name: str, world: World, rows: Mapping[str, Columns], takedown: b
     kind, post, value = (np.asarray(log[column]) for column in ("kind", "post", "value"))
     _check_posts(name, "a log row", post, world)
     reasons = np.array([bool(str(reason).strip()) for reason in log["reason"]], np.bool_)
-    _check_each(
-        name,
-        post,
+    checks = (
         (kind < len(LogKind), "a log row of no known kind", kind, "kinds of LogKind"),
         (reasons, "a log row without a reason", kind, "a reason, for whoever reads the log"),
         (np.isfinite(value), "a value in the log", value, "a finite number"),
     )
+    _check_each(name, post, *checks)
     if sorted(post[kind == LogKind.VERDICT]) != sorted(rows["verdicts"]["post"]):
         raise breach(FAMILY, name, "verdicts and log rows for them that differ", "one log row a verdict")
     down = post[kind == LogKind.TAKEDOWN]

@@ -7,7 +7,7 @@ notes, takedowns and downranking hit the same posts; those that share a delay do
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 
@@ -100,19 +100,15 @@ def _due(world: World, draws: StageDraws, params: Params, step_hours: float) -> 
 
 def _noted(world: World, draws: StageDraws, posts: Int32, context: ReviewContext) -> dict[str, schema.Columns]:
     """Return a note on each post, shown at once; its writers are no agents of the run."""
-    n, first = posts.size, world.notes.n
+    n, bank = posts.size, context.bank
     out: dict[str, schema.Columns] = {}
-    if context.bank is not None and context.bank.notes.size:
+    if bank is not None and bank.notes.size:
         nobody, sourced = np.zeros(n, np.int64), np.ones(n, np.bool_)
-        text: Int32 | list[int] = context.bank.note_texts(
-            world, draws, "note text", nobody, posts, sourced=sourced, lasting=True
-        )
+        text: Any = bank.note_texts(world, draws, "note text", nobody, posts, sourced=sourced, lasting=True)
     else:
         text, out = world.text_rows([NOTE] * n)
-    number = first + np.arange(n)
-    out["notes"] = schema.rows(
-        "notes", n, note=number, post=posts, author=NONE, step=world.step + 1, text=np.asarray(text)
-    )
+    number = world.notes.n + np.arange(n)
+    out["notes"] = schema.rows("notes", n, note=number, post=posts, author=NONE, step=world.step + 1, text=text)
     reasons = ["written and found helpful outside the simulated public"] * n
     return joined(out, logged(world, posts, LogKind.NOTE_SHOWN, reasons, number.astype(np.float64)))
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -26,14 +27,9 @@ def joined(*parts: Mapping[str, schema.Columns]) -> dict[str, schema.Columns]:
     out: dict[str, schema.Columns] = {}
     for part in parts:
         for name, rows in part.items():
-            out[name] = _after(out[name], rows) if name in out else rows
+            out[name] = {key: _after(out[name][key], rows[key]) for key in rows} if name in out else rows
     return out
 
 
-def _after(first: schema.Columns, second: schema.Columns) -> schema.Columns:
-    return {
-        name: [*first[name], *second[name]]
-        if isinstance(first[name], list)
-        else np.concatenate([first[name], second[name]])
-        for name in first
-    }
+def _after(first: Any, second: Any) -> Any:
+    return [*first, *second] if isinstance(first, list) else np.concatenate([first, second])

@@ -45,15 +45,10 @@ def _question(world: World, post: int, params: CheckerParams, with_notes: bool) 
     shown: dict[str, Any] = {"text": world.texts[int(columns["text"][post])]}
     shown |= {name: int(columns[name][post]) for name in ("likes", "shares", "comments")}
     if with_notes:
-        notes = np.flatnonzero(world.notes["post"] == post)
-        shown["notes"] = [
-            {
-                "text": world.texts[int(world.notes["text"][note])],
-                "found_helpful": int(world.notes["helpful"][note]),
-                "not_helpful": int(world.notes["not_helpful"][note]),
-            }
-            for note in notes
-        ]
+        at = np.flatnonzero(world.notes["post"] == post)
+        columns = (world.notes[name][at].tolist() for name in ("text", "helpful", "not_helpful"))
+        notes = zip(*columns, strict=True)
+        shown["notes"] = [{"text": world.texts[t], "found_helpful": h, "not_helpful": n} for t, h, n in notes]
     prompt, turn = filled("fact_check", post=quoted(shown)), int(columns["key"][post]) & 0x7FFFFFFF
     return Request.of("fact_check", prompt, _SCHEMA, temperature=params.checker_temperature, max_tokens=512, turn=turn)
 

@@ -62,20 +62,15 @@ def decide(views: Views, draws: StageDraws, params: Params) -> ProposedActions:
     helpful = np.r_[np.full(order.size - rated.size, NONE, np.int8), rating][order]
     entry = _arguments(views, draws, params, views.agents[position])
     writes = np.flatnonzero((kind == ActionKind.POST) | (kind == ActionKind.COMMENT))
-    text = np.full(row.size, NONE, np.int32)
-    text[writes] = views.bank.text[entry[writes]]
-    entries = entry[writes]
-    declared = np.column_stack(
-        [writes, views.bank.proposition[entries], views.bank.stance[entries], views.bank.strength[entries]]
-    )
+    text, bank, of = np.full(row.size, NONE, np.int32), views.bank, entry[writes]
+    text[writes] = bank.text[of]
+    declared = np.column_stack([writes, bank.proposition[of], bank.stance[of], bank.strength[of]])
     return propose(views, views.agents[position], kind, row, text=text, helpful=helpful, declared=declared)
 
 
 def _amplified(views: Views, params: Params) -> Bool:
     """Return which rows are by the amplified sources or accounts, or take the side."""
-    root = np.asarray(views.rows["root"])
-    wrote = views.post("author")
-    names = views.agent("name")
+    root, wrote, names = np.asarray(views.rows["root"]), views.post("author"), views.agent("name")
     wanted = np.zeros(names.size, np.bool_)
     wanted[[agent for agent in params.accounts if agent < names.size]] = True
     if params.sources:

@@ -106,16 +106,15 @@ class Questions:
         if limit is not None and (bare > limit or (rows and not page.ids)):
             raise too_small(params, bare)
         names, settings, reacts = views.context.names, views.settings, bool(page.ids and self._kinds)
-        prompt = self._prompt(texts, beliefs, page, reacts, writes)
+        prompt, model = self._prompt(texts, beliefs, page, reacts, writes), views.context.model
         if reacts:
             schema = react_schema(page, self._kinds, names, settings, params, writes)
         else:
             schema = post_schema(names, settings, params)
-        agent, turn, purpose = int(views.agents[k]), REACT if reacts else POST, "react" if reacts else "post"
+        agent, turn, purpose = int(views.agents[k]), *((REACT, "react") if reacts else (POST, "post"))
         request = Request(
             purpose=purpose, messages=(Message("user", prompt),), schema=schema, name=purpose, agent=agent,
-            temperature=views.context.model.temperature, max_tokens=views.context.model.max_tokens, step=views.step,
-            turn=turn,
+            temperature=model.temperature, max_tokens=model.max_tokens, step=views.step, turn=turn,
         )  # fmt: skip
         stats = (
             agent, tokens_of(len(prompt), params), len(page.ids), page.shortened + texts.shortened, texts.left_out,

@@ -68,19 +68,15 @@ class BeliefLines:
     """The beliefs of agents in words: a line for each proposition, by name, so that a reply can name its topic."""
 
     def __init__(self, views: Views, how: Literal["bands", "ten_bins"]) -> None:
-        self._about = [
-            (name, quoted(text)) for name, text in zip(views.context.names, views.context.statements, strict=True)
-        ]
+        self._about = list(zip(views.context.names, map(quoted, views.context.statements), strict=True))
         self._bands = how == "bands"
         self._stance = stance_band(views.stance) if self._bands else ten_bins(views.stance)
         self._firm = confidence_band(views.confidence)
 
     def of(self, k: int) -> str:
         """Return the lines of the agent at position ``k``."""
-        lines = []
-        for (name, statement), at, sure in zip(
-            self._about, self._stance[k].tolist(), self._firm[k].tolist(), strict=True
-        ):
+        lines, stance, firm = [], self._stance[k].tolist(), self._firm[k].tolist()
+        for (name, statement), at, sure in zip(self._about, stance, firm, strict=True):
             side = f"you are {STANCE_BANDS[at]} it" if self._bands else TEN_BINS[at]
             lines.append(f"Topic {name}, {statement}: {side}; {CONFIDENCE_BANDS[sure]}.")
         return listed(lines)
@@ -134,30 +130,20 @@ class AgentTexts:
 
 def react_prompt(texts: AgentTexts, beliefs: str, page: FeedPage, wording: Wording, writes: bool) -> str:
     """Return the question for reactions, and for a post if the agent ``writes`` one too."""
+    writing = filled("react_post", **wording.post, own_posts=listed(texts.own_posts)) if writes else ""
+    memories, reflections = listed(texts.memories), listed(texts.reflections)
     return filled(
-        "react",
-        **wording.react,
-        persona=texts.persona,
-        beliefs=beliefs,
-        memories=listed(texts.memories),
-        reflections=listed(texts.reflections),
-        feed=page.text,
-        shortened=_shortened(texts, page),
-        writing=filled("react_post", **wording.post, own_posts=listed(texts.own_posts)) if writes else "",
-    )
+        "react", **wording.react, persona=texts.persona, beliefs=beliefs, memories=memories, reflections=reflections,
+        feed=page.text, shortened=_shortened(texts, page), writing=writing,
+    )  # fmt: skip
 
 
 def write_prompt(texts: AgentTexts, beliefs: str, page: FeedPage, wording: Wording) -> str:
     """Return the question for a post alone, for an agent with nothing to react to."""
     return filled(
-        "post",
-        **wording.post,
-        persona=texts.persona,
-        beliefs=beliefs,
-        memories=listed(texts.memories),
-        own_posts=listed(texts.own_posts),
-        feed=page.text or NOTHING,
-    )
+        "post", **wording.post, persona=texts.persona, beliefs=beliefs, memories=listed(texts.memories),
+        own_posts=listed(texts.own_posts), feed=page.text or NOTHING,
+    )  # fmt: skip
 
 
 def _shortened(texts: AgentTexts, page: FeedPage) -> str:

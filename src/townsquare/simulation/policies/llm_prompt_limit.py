@@ -47,9 +47,8 @@ def tokens_of(characters: int, limits: Limits) -> int:
 
 def too_small(limits: Limits, least: int) -> SettingError:
     """Return the error for a limit below the length of the instructions alone."""
-    return SettingError(
-        "policy.prompt_tokens", got=str(limits.prompt_tokens), allowed=f"at least {tokens_of(least, limits) + 50} here"
-    )
+    allowed = f"at least {tokens_of(least, limits) + 50} here"
+    return SettingError("policy.prompt_tokens", got=str(limits.prompt_tokens), allowed=allowed)
 
 
 def kept_lines(lines: Sequence[str], limit: int) -> list[str]:

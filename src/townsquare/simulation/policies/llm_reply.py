@@ -50,11 +50,8 @@ def react_schema(
     for kind in kinds:
         spec = SPECS[kind]
         groups.setdefault((spec.on, spec.tie, spec.writes, spec.declares), []).append(kind)
-    entries = [
-        _branch(kinds_of_group, page, names, settings, params)
-        for kinds_of_group in groups.values()
-        if _targets(kinds_of_group[0], page)
-    ]
+    there = [group for group in groups.values() if _targets(group[0], page)]
+    entries = [_branch(group, page, names, settings, params) for group in there]
     post = {"post": post_schema(names, settings, params)} if writes else {}
     actions = {"type": "array", "maxItems": params.max_actions, "items": {"anyOf": entries}}
     return object_schema(actions=actions, **post)
@@ -89,21 +86,19 @@ def _branch(
     more |= _stance(names) if spec.declares else {}
     if spec.on == On.NOTE:
         more["helpful"] = {"enum": [word for word in RATED if params.somewhat or word != "somewhat"]}
-    more |= {"reasoning": {"type": "string", "maxLength": REASON}} if params.reasoning else {}
-    return object_schema(
-        action={"enum": [WORDS[kind] for kind in kinds]}, target={"enum": _targets(kinds[0], page)}, **more
-    )
+    more |= _reason(params)
+    action, target = {"enum": [WORDS[kind] for kind in kinds]}, {"enum": _targets(kinds[0], page)}
+    return object_schema(action=action, target=target, **more)
 
 
 def post_schema(names: tuple[str, ...], settings: ActionSettings, params: _Params) -> dict[str, Any]:
     """Return the JSON Schema of a post."""
-    entry: dict[str, Any] = {
-        "content": {"type": "string", "maxLength": min(settings.post_length, WRITTEN)},
-        **_stance(names),
-    }
-    if params.reasoning:
-        entry["reasoning"] = {"type": "string", "maxLength": REASON}
-    return object_schema(**entry)
+    content = {"type": "string", "maxLength": min(settings.post_length, WRITTEN)}
+    return object_schema(content=content, **_stance(names), **_reason(params))
+
+
+def _reason(params: _Params) -> dict[str, Any]:
+    return {"reasoning": {"type": "string", "maxLength": REASON}} if params.reasoning else {}
 
 
 class Replies:
@@ -151,9 +146,8 @@ class Replies:
         if content and entry.get("about", "none") != "none":
             about = self._views.context.names.index(entry["about"])
             self._declared.append((len(self._rows), about, int(entry["stance"]) / TENTHS, np.nan))
-        self._rows.append(
-            (int(self._views.agents[position]), int(kind), row, self._text(content), helpful, self._text(reason))
-        )
+        agent = int(self._views.agents[position])
+        self._rows.append((agent, int(kind), row, self._text(content), helpful, self._text(reason)))
 
     def _text(self, text: str) -> int:
         return self._views.n_texts + self._texts.setdefault(text, len(self._texts)) if text else NONE

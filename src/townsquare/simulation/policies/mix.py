@@ -115,9 +115,8 @@ def together(parts: list[tuple[ProposedActions, Int64]], views: Views) -> Propos
     for part, keep in parts:
         row = np.full(part.n, NONE, np.int64)
         row[part.row >= 0] = keep[part.row[part.row >= 0]]
-        text, reasoning = (
-            np.where(column >= n_texts, column + np.int32(len(texts)), column) for column in (part.text, part.reasoning)
-        )
+        before = np.int32(len(texts))
+        text, reasoning = (np.where(of >= n_texts, of + before, of) for of in (part.text, part.reasoning))
         declared = (part.declared[0] + done, *part.declared[1:])
         if part.examined is not None:
             examined[keep] = part.examined
@@ -132,12 +131,10 @@ def together(parts: list[tuple[ProposedActions, Int64]], views: Views) -> Propos
     action, *stances = (np.concatenate(columns) for columns in zip(*(part.declared for part in chosen), strict=True))
     action = np.argsort(order)[action]  # where each stands in that order
     by_action = np.argsort(action, kind="stable")
+    columns = {name: joined(name)[order] for name in COLUMNS}
+    declared = (action[by_action], *(column[by_action] for column in stances))
     return ProposedActions(
-        **{name: joined(name)[order] for name in COLUMNS},
-        declared=(action[by_action], *(column[by_action] for column in stances)),
-        new_texts=texts,
-        examined=examined,
-        prompt_stats=_prompt_stats(chosen),
+        **columns, declared=declared, new_texts=texts, examined=examined, prompt_stats=_prompt_stats(chosen)
     )
 
 
@@ -152,9 +149,7 @@ def _prompt_stats(chosen: list[ProposedActions]) -> dict[str, Array]:
 
 def _kinds(policy: Policy, params: Any) -> list[Policy]:
     """Return the policies that agents act by: the members of a mix, or the policy itself."""
-    return (
-        [registry.get("policy", member.name) for member in params.members] if isinstance(params, Params) else [policy]
-    )
+    return [registry.get("policy", m.name) for m in params.members] if isinstance(params, Params) else [policy]
 
 
 def reads(policy: Policy, params: Any) -> frozenset[str]:

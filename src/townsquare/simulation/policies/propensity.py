@@ -77,9 +77,8 @@ def decide(views: Views, draws: StageDraws, params: Params) -> ProposedActions:
         code, base = shown.index[row[rated]], draws.base("helpful", lasting=True)
         more = _of_note(views, draws, params, views.agents[position[rated]], shown["offered"][row[rated]])
         helpful[rated] = rate_notes(readers, position[rated], posts, seen, code, coefficients, more, base)
-    return propose(
-        views, views.agents[position], kind, row, text=text, helpful=helpful, declared=declared, new_texts=new_texts
-    )
+    agents, written = views.agents[position], {"text": text, "declared": declared, "new_texts": new_texts}
+    return propose(views, agents, kind, row, helpful=helpful, **written)
 
 
 def _of_note(views: Views, draws: StageDraws, params: Params, agents: Array, notes: Array) -> Float:
@@ -133,10 +132,8 @@ def _own_posts(views: Views, draws: StageDraws, params: Params, posting: Array) 
     out = np.zeros(views.agents.size, np.int64)
     if ActionKind.POST in views.allowed and (views.bank.text.size or views.bank.everyday):
         rate = rate_of_posts(params.posts_per_session, params.posts_sd, params.most_posts)
-        in_parts(
-            count_posts, views.agents.shape[0], views.agents, views.activity, posting, rate, params.most_posts,
-            draws.base("post"), out,
-        )  # fmt: skip
+        agents, base = views.agents, draws.base("post")
+        in_parts(count_posts, agents.shape[0], agents, views.activity, posting, rate, params.most_posts, base, out)
     return out
 
 

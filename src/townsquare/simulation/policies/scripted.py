@@ -24,7 +24,7 @@ from townsquare.core.enums import Rating, Slot
 from townsquare.core.errors import SettingError
 from townsquare.core.schema import NONE
 from townsquare.settings.base import ActionName
-from townsquare.settings.config import MemberParams
+from townsquare.settings.config import MemberParams, setting
 from townsquare.simulation.policies.contract import Policy
 from townsquare.simulation.views import ProposedActions, Views, no_actions, propose
 
@@ -35,27 +35,23 @@ Stance = Annotated[float, Field(ge=-1, le=1)]
 class ScriptedAction(MemberParams):
     """One action of a script."""
 
-    step: int = Field(ge=1, description="step of the action; skipped if the agent is then offline")
-    agent: int = Field(ge=0, description="number of the agent, from 0", json_schema_extra={"names": "agents"})
-    action: ActionName = Field(description="kind of action")
-    rank: int | None = Field(
-        None,
-        ge=0,
-        description="post acted on, by its rank in the agent's feed, from 0; `like_comment`: first comment under it",
+    step: int = setting(..., "step of the action; skipped if the agent is then offline", ge=1)
+    agent: int = setting(..., "number of the agent, from 0", ge=0, names="agents")
+    action: ActionName = setting(..., "kind of action")
+    rank: int | None = setting(
+        None, "post acted on, by its rank in the agent's feed, from 0; `like_comment`: first comment under it", ge=0
     )
-    post: int | None = Field(None, ge=0, description="post acted on, by its number in `ts_posts`, instead of a rank")
-    text: str | None = Field(None, max_length=100_000, description="text of a post, comment or note")
-    stance: dict[int, Stance] = Field(
-        default_factory=dict, description="declared stance by number of the proposition, from 0"
-    )
-    helpful: bool | Literal["somewhat"] | None = Field(None, description="rating of a note")
+    post: int | None = setting(None, "post acted on, by its number in `ts_posts`, instead of a rank", ge=0)
+    text: str | None = setting(None, "text of a post, comment or note", max_length=100_000)
+    stance: dict[int, Stance] = setting(dict, "declared stance by number of the proposition, from 0")
+    helpful: bool | Literal["somewhat"] | None = setting(None, "rating of a note")
 
 
 class Params(MemberParams):
     """Settings of the policy `scripted`."""
 
-    script: tuple[ScriptedAction, ...] = Field(
-        (), description="scripted actions, in any order; those of an agent and step keep their order"
+    script: tuple[ScriptedAction, ...] = setting(
+        (), "scripted actions, in any order; those of an agent and step keep their order"
     )
 
 
@@ -87,8 +83,7 @@ def _check_propositions(lines: Sequence[ScriptedAction], n_propositions: int) ->
 def _row(views: Views, line: ScriptedAction, position: int) -> int:
     """Return the row of the views that a line acts on; -1 if it is not there."""
     lo, hi = int(views.indptr[position]), int(views.indptr[position + 1])
-    rank, slot = (np.asarray(views.rows[name])[lo:hi] for name in ("rank", "slot"))
-    post = np.asarray(views.rows["post"])[lo:hi]
+    rank, slot, post = (np.asarray(views.rows[name])[lo:hi] for name in ("rank", "slot", "post"))
     if line.post is not None:
         hits = np.flatnonzero(post == line.post)
     elif line.rank is not None:
@@ -104,17 +99,13 @@ def _chosen(views: Views, lines: Sequence[ScriptedAction], rows: Sequence[int]) 
     number = views.n_texts + np.cumsum([line.text is not None for line in lines]) - 1
     kind, row = [ActionKind[line.action.upper()] for line in lines], np.array(rows, np.int64)
     missing = [NONE if line.post is None else line.post for line in lines]
+    target = np.where(row >= 0, views.targets(row, np.array(kind)), missing)
+    text = np.where([line.text is None for line in lines], NONE, number)
+    declared = [(k, p, s, np.nan) for k, line in enumerate(lines) for p, s in sorted(line.stance.items())]
     return propose(
-        views,
-        [line.agent for line in lines],
-        kind,
-        row,
-        target=np.where(row >= 0, views.targets(row, np.array(kind)), missing),
-        text=np.where([line.text is None for line in lines], NONE, number),
-        helpful=[_RATINGS[line.helpful] for line in lines],
-        declared=[(k, p, s, np.nan) for k, line in enumerate(lines) for p, s in sorted(line.stance.items())],
-        new_texts=texts,
-    )
+        views, [line.agent for line in lines], kind, row, target=target, text=text,
+        helpful=[_RATINGS[line.helpful] for line in lines], declared=declared, new_texts=texts,
+    )  # fmt: skip
 
 
 POLICY = Policy("scripted", Params, decide)

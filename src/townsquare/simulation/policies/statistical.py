@@ -52,11 +52,9 @@ def decide(views: Views, draws: StageDraws, params: Params) -> ProposedActions:
     position, row, kind = choices(views, bits, counts, _writers(views, draws, params).view(np.int8))
     text, declared = texts_of(views, draws, params, (position, row, kind))
     helpful, rated = np.full(row.size, NONE, np.int8), np.flatnonzero(kind == ActionKind.RATE_NOTE)
-    helpful[rated] = rate_notes(
-        readers, position[rated], posts, seen, shown.index[row[rated]],
-        (params.helpful_distance, params.helpful_doubt, params.helpful_band), np.zeros(rated.size),
-        draws.base("helpful"),
-    )  # fmt: skip
+    coefficients = params.helpful_distance, params.helpful_doubt, params.helpful_band
+    code, base = shown.index[row[rated]], draws.base("helpful")
+    helpful[rated] = rate_notes(readers, position[rated], posts, seen, code, coefficients, np.zeros(rated.size), base)
     return propose(views, views.agents[position], kind, row, text=text, helpful=helpful, declared=declared)
 
 
@@ -105,10 +103,8 @@ def _writers(views: Views, draws: StageDraws, params: Params) -> Bool:
     """Return who writes a post: chance 1 - exp(-rate x activity)."""
     writes = np.zeros(views.agents.size, np.bool_)
     if ActionKind.POST in views.allowed and views.bank.text.size:
-        in_parts(
-            choose_writers, views.agents.shape[0], views.agents, views.activity, params.posts_per_step,
-            draws.base("post"), writes,
-        )  # fmt: skip
+        agents, base = views.agents, draws.base("post")
+        in_parts(choose_writers, agents.shape[0], agents, views.activity, params.posts_per_step, base, writes)
     return writes
 
 

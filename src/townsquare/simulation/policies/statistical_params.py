@@ -59,9 +59,8 @@ def by_kind(fields: Mapping[ActionKind, tuple[type[Any], Any]]) -> type[MemberPa
 
 def _coefficients(kind: ActionKind) -> tuple[type[Any], Any]:
     spec = SPECS[kind]
-    return KindParams, setting(
-        lambda: KindParams(**spec.coefficients), f"coefficients of {spec.called} ({spec.source})"
-    )
+    meaning = f"coefficients of {spec.called} ({spec.source})"
+    return KindParams, setting(lambda: KindParams(**spec.coefficients), meaning)
 
 
 if TYPE_CHECKING:

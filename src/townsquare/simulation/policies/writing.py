@@ -36,13 +36,10 @@ def choices(views: Views, bits: Array, counts: Array, posts: Array) -> tuple[Arr
     ``bits`` (rows,) are kinds in the order of ``ROW_KINDS``, ``counts`` and ``posts`` (agents,) how many actions on
     rows, and how many own posts, there are.
     """
-    at = np.r_[0, np.cumsum(counts + posts)]
+    at, kinds = np.r_[0, np.cumsum(counts + posts)], np.array(ROW_KINDS, np.uint8)
     n = int(at[-1])
     out = np.empty(n, np.int64), np.empty(n, np.int64), np.empty(n, np.uint8)
-    in_parts(
-        list_choices, views.agents.shape[0], views.indptr, bits, posts, np.array(ROW_KINDS, np.uint8),
-        int(ActionKind.POST), at, out,
-    )  # fmt: skip
+    in_parts(list_choices, views.agents.shape[0], views.indptr, bits, posts, kinds, int(ActionKind.POST), at, out)
     return out
 
 
@@ -55,8 +52,7 @@ def texts_of(
     which ones take a stance, all by default; the others are left without a text.
     """
     position, row, kind = done
-    text = np.full(row.size, NONE, np.int32)
-    bank = views.bank
+    text, bank = np.full(row.size, NONE, np.int32), views.bank
     limits = {writing: getattr(views.settings, spec.writes) for writing, spec in SPECS.items() if spec.declares}
     writes = np.flatnonzero(np.isin(kind, list(limits)))
     agents = views.agents[position[writes]]

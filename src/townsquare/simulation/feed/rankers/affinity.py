@@ -55,10 +55,8 @@ def rows_of(view: RankingView, candidates: ReaderCandidates) -> Rows:
 
 def posts_of(view: RankingView) -> Posts:
     """Return the columns of posts that kernels read."""
-    names = ("step", "likes", "shares", "author", "stances", "n_stances")
-    return Posts(
-        *(view.posts[name] for name in names), *(view.post_stances[name] for name in ("proposition", "stance"))
-    )
+    columns = (view.posts[name] for name in ("step", "likes", "shares", "author", "stances", "n_stances"))
+    return Posts(*columns, *(view.post_stances[name] for name in ("proposition", "stance")))
 
 
 RANKER = ReaderRanker("affinity", Params, score)

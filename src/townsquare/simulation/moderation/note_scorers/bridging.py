@@ -119,10 +119,8 @@ class RatedNotes:
 
     def some(self, which: Bool) -> RatedNotes:
         """Return the same notes with some of the ratings."""
-        return replace(
-            self, note=self.note[which], rater=self.rater[which], value=self.value[which], timely=self.timely[which],
-            tagged=self.tagged[which],
-        )  # fmt: skip
+        names = ("note", "rater", "value", "timely", "tagged")
+        return replace(self, **{name: getattr(self, name)[which] for name in names})
 
     def per_note(self, rows: Bool, weights: Float | None = None) -> Float:
         """Return the sum over some ratings of each note, (n,); their number without weights."""
@@ -193,11 +191,8 @@ class SideVotes:
 
 
 def _fit_sized(of: Fit, raters: int, notes: int) -> Fit:
-    people, rated = (
-        Scores(*(_sized(column, n, np.nan) for column in scores))
-        for n, scores in ((raters, of.raters), (notes, of.notes))
-    )
-    return replace(of, raters=people, notes=rated)
+    people, rated = ([_sized(column, n, np.nan) for column in s] for n, s in ((raters, of.raters), (notes, of.notes)))
+    return replace(of, raters=Scores(*people), notes=Scores(*rated))
 
 
 def _sized(of: Array, n: int, missing: float) -> Array:

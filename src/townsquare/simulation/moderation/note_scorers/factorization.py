@@ -198,11 +198,8 @@ def _balanced(mean: float, people: Scores, notes: Scores) -> tuple[float, Scores
     shared = float(mean + rater_mean + note_mean) / 3
     sizes = np.mean(people.factor**2), np.mean(notes.factor**2)
     scale = (sizes[1] / sizes[0]) ** 0.25 if min(sizes) > 0 else 1.0
-    return (
-        shared,
-        Scores(people.intercept + (shared - rater_mean), people.factor * scale),
-        Scores(notes.intercept + (shared - note_mean), notes.factor / scale),
-    )
+    people = Scores(people.intercept + (shared - rater_mean), people.factor * scale)
+    return shared, people, Scores(notes.intercept + (shared - note_mean), notes.factor / scale)
 
 
 def _predicted(rows: _Rows, mean: float, own: Scores, other: Scores) -> Float:
