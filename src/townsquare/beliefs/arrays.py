@@ -159,10 +159,10 @@ def take_state(state: BeliefState, agents: Int64) -> BeliefState:
         offsets, rows = gather(block.indptr, agents)
         return PairBlock(offsets, block.key[rows], block.value[rows])
 
-    stance, confidence, start = (getattr(state, name)[agents] for name in Beliefs._fields)
+    beliefs = (getattr(state, name)[agents] for name in Beliefs._fields)
     arrays = {name: array[agents] for name, array in state.arrays.items()}
     pairs = {name: taken(block) for name, block in state.pairs.items()}
-    return BeliefState(stance, confidence, start, arrays, pairs)
+    return BeliefState(*beliefs, arrays, pairs)
 
 
 def join_states(first: BeliefState, second: BeliefState) -> BeliefState:
@@ -172,8 +172,7 @@ def join_states(first: BeliefState, second: BeliefState) -> BeliefState:
         indptr = np.concatenate([a.indptr, b.indptr[1:] + a.indptr[-1]])
         return PairBlock(indptr, np.concatenate([a.key, b.key]), np.concatenate([a.value, b.value]))
 
-    both_of = (np.concatenate([getattr(first, name), getattr(second, name)]) for name in Beliefs._fields)
-    stance, confidence, start = both_of
+    beliefs = (np.concatenate([getattr(first, name), getattr(second, name)]) for name in Beliefs._fields)
     arrays = {name: np.concatenate([first.arrays[name], second.arrays[name]]) for name in first.arrays}
     pairs = {name: both(first.pairs[name], second.pairs[name]) for name in first.pairs}
-    return BeliefState(stance, confidence, start, arrays, pairs)
+    return BeliefState(*beliefs, arrays, pairs)

@@ -31,7 +31,7 @@ from townsquare.core.draws import StageDraws
 from townsquare.core.threads import Part
 from townsquare.settings.config import ASSUMED, MemberParams, Share, setting
 
-SETTINGS = ("weight_on_others", "stubbornness")
+NEEDS, SETTINGS = frozenset({"exposures"}), ("weight_on_others", "stubbornness")
 
 
 class Params(MemberParams):
@@ -134,6 +134,5 @@ def step(state: BeliefState, inputs: BeliefInputs, params: AgentParams, rng: Sta
     return step_by(_average, SETTINGS, state, inputs, params)
 
 
-RULE = BeliefRule(
-    "averaging", frozenset({"exposures"}), Params, start_as_given, step, bounded=True, replay=Replay(_replay, SETTINGS)
-)
+_REPLAY = Replay(_replay, SETTINGS)
+RULE = BeliefRule("averaging", NEEDS, Params, start_as_given, step, bounded=True, replay=_REPLAY)

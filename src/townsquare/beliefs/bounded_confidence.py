@@ -104,13 +104,5 @@ def step(state: BeliefState, inputs: BeliefInputs, params: AgentParams, rng: Sta
     return step_by(_listen, SETTINGS, state, inputs, params)
 
 
-RULE = BeliefRule(
-    "bounded_confidence",
-    NEEDS,
-    Params,
-    start_as_given,
-    step,
-    bounded=True,
-    abrupt=True,
-    replay=Replay(_replay, SETTINGS),
-)
+_REPLAY = Replay(_replay, SETTINGS)
+RULE = BeliefRule("bounded_confidence", NEEDS, Params, start_as_given, step, bounded=True, abrupt=True, replay=_REPLAY)

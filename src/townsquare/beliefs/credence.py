@@ -114,10 +114,8 @@ def init(stance: Float, confidence: Float, params: AgentParams) -> BeliefState:
     """Return new agents at the log odds of (n, P) ``stance``, clipped to within 0.001 of the ends of the scale."""
     start, n = start_log_odds(stance, 1.0, STANCE_MARGIN), stance.shape[0]
     attained = stances_of(start)
-    stored = {
-        LOG_ODDS: start.copy(), BASELINE: start, HOURS: np.zeros(n), READ: np.zeros((*stance.shape, 2)),
-        CLOCK: np.zeros(n),
-    }  # fmt: skip
+    stored = {LOG_ODDS: start.copy(), BASELINE: start, HOURS: np.zeros(n), CLOCK: np.zeros(n)}
+    stored[READ] = np.zeros((*stance.shape, 2))
     return BeliefState(attained, confidence.copy(), attained.copy(), stored, no_claims(n, stance.shape[1]))
 
 
@@ -132,9 +130,7 @@ def step(state: BeliefState, inputs: BeliefInputs, params: AgentParams, rng: Sta
         moved.trust, moved.anchor, moved.retracted,
     )  # fmt: skip
     in_parts(take_step, n, *given[:-1], slot, given.table, indptr, claims, np.full(m, np.nan), out)
-    stored = {
-        LOG_ODDS: out.log_odds, BASELINE: state.arrays[BASELINE], HOURS: out.hours, READ: out.read, CLOCK: given.clock,
-    }  # fmt: skip
+    stored = {**state.arrays, LOG_ODDS: out.log_odds, HOURS: out.hours, READ: out.read, CLOCK: given.clock}
     pairs = {name: PairBlock(indptr, key, part) for name, part in claims._asdict().items()}
     return BeliefState(out.stance, state.confidence, state.start, stored, pairs), assemble(inputs, moved)
 
@@ -187,7 +183,5 @@ def veracities(state: BeliefState, params: AgentParams) -> Veracities:
     )  # fmt: skip
 
 
-RULE = BeliefRule(
-    "credence", frozenset({"exposures", "contents"}), Params, init, step, unit="log odds", veracities=veracities,
-    judge=judge,
-)  # fmt: skip
+_NEEDS = frozenset({"exposures", "contents"})
+RULE = BeliefRule("credence", _NEEDS, Params, init, step, unit="log odds", veracities=veracities, judge=judge)

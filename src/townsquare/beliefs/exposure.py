@@ -76,10 +76,8 @@ def move(state: BeliefState, inputs: BeliefInputs, params: AgentParams, *, bound
     moved = arrays.unmoved(state, slot.shape[0], inputs.own.post.shape[0])
     rows, own = arrays.columns(Exposed, inputs.exposures), arrays.columns(Own, inputs.own)
     before, table = arrays.columns(arrays.Beliefs, state), arrays.settings(params, SETTINGS, state.stance.shape[0])
-    in_parts(
-        exposure_step, before.stance.shape[0], rows, own, before, slot, table,
-        np.asarray(block.value, dtype=np.float64), moved, bounded,
-    )  # fmt: skip
+    trust = np.asarray(block.value, dtype=np.float64)
+    in_parts(exposure_step, before.stance.shape[0], rows, own, before, slot, table, trust, moved, bounded)
     after = BeliefState(moved.stance, moved.confidence, state.start, state.arrays, {**state.pairs, TRUST: block})
     return after, assemble(inputs, moved)
 
@@ -89,12 +87,5 @@ def step(state: BeliefState, inputs: BeliefInputs, params: AgentParams, rng: Sta
     return move(state, inputs, params, bounded=False)
 
 
-RULE = BeliefRule(
-    "exposure",
-    frozenset({"exposures", "own"}),
-    Params,
-    init,
-    step,
-    ordered=True,
-    replay=Replay(replay_exposure, SETTINGS),
-)
+_REPLAY = Replay(replay_exposure, SETTINGS)
+RULE = BeliefRule("exposure", frozenset({"exposures", "own"}), Params, init, step, ordered=True, replay=_REPLAY)

@@ -106,21 +106,19 @@ def step(state: BeliefState, inputs: BeliefInputs, params: AgentParams, rng: Sta
 
 
 def summed_over(
-    state: BeliefState, inputs: BeliefInputs, params: AgentParams, strength: Float, before: Float
+    state: BeliefState, inputs: BeliefInputs, params: AgentParams, strength: Float, earlier: Float
 ) -> Summed:
-    """Return sums of records with ``strength`` (k,) now and ``before`` (k,) until this step."""
+    """Return sums of records with ``strength`` (k,) now and ``earlier`` (k,) until this step."""
     rows = arrays.columns(Records, inputs.holdings.records)
     changes = arrays.columns(Changes, inputs.holdings.changes)
-    weighed = Weighed(arrays.read_only(strength, np.float64), arrays.read_only(before, np.float64))
+    weighed = Weighed(arrays.read_only(strength, np.float64), arrays.read_only(earlier, np.float64))
     cells = state.stance.shape
     change, reweighed = np.zeros(changes.record.shape[0]), np.zeros(strength.shape[0])
     summed = Summed(np.empty(cells), np.empty(cells), change, reweighed, np.zeros(cells))
-    prior, old = (arrays.read_only(state.arrays[name], np.float64) for name in (PRIOR, LOG_ODDS))
-    table = arrays.settings(params, SETTINGS, state.stance.shape[0])
-    in_parts(
-        sum_up, prior.shape[0], rows, changes, weighed, prior, old, arrays.read_only(state.stance, np.float64), table,
-        summed,
-    )  # fmt: skip
+    before = (state.arrays[PRIOR], state.arrays[LOG_ODDS], state.stance)
+    prior, old, stance = (arrays.read_only(column, np.float64) for column in before)
+    table = arrays.settings(params, SETTINGS, cells[0])
+    in_parts(sum_up, cells[0], rows, changes, weighed, prior, old, stance, table, summed)
     return summed
 
 
@@ -158,10 +156,8 @@ def trail_of(inputs: BeliefInputs, summed: Summed, trust: Float | None = None, r
         at.size, agent=agent, proposition=proposition, kind=kind, rank=changes.rank[at], post=changes.post[at],
         amount=summed.change[at], trust=read,
     )  # fmt: skip
-    more = () if reweighed is None else (reweighed,)
-    columns: list[Array] = [
-        np.concatenate(column) for column in zip(changed, *more, _clipped(summed.clip), strict=True)
-    ]
+    parts = (changed, *(() if reweighed is None else (reweighed,)), _clipped(summed.clip))
+    columns: list[Array] = [np.concatenate(column) for column in zip(*parts, strict=True)]
     order = np.argsort(columns[0], kind="stable")
     return Trail(*(column[order] for column in columns))
 
@@ -172,6 +168,5 @@ def _clipped(clip: Float) -> Trail:
     return trail_rows(agent.size, agent=agent, proposition=proposition, kind=TrailKind.CLIP, amount=amount)
 
 
-RULE = BeliefRule(
-    "log_odds", frozenset({"holdings"}), Params, init, step, unit="log odds", replay=Replay(replay_log_odds, REPLAYED)
-)
+_REPLAY = Replay(replay_log_odds, REPLAYED)
+RULE = BeliefRule("log_odds", frozenset({"holdings"}), Params, init, step, unit="log odds", replay=_REPLAY)

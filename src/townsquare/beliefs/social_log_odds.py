@@ -85,26 +85,19 @@ def init(stance: Float, confidence: Float, params: AgentParams) -> BeliefState:
 
 def step(state: BeliefState, inputs: BeliefInputs, params: AgentParams, rng: StageDraws) -> tuple[BeliefState, Trail]:
     """Weigh the records, sum them, and let trust learn; the trail is in log odds. Draws nothing."""
-    records = inputs.holdings.records
-    met, _ = author_trust(state, inputs.holdings.claim_exposures, params)
+    records, shown = inputs.holdings.records, inputs.holdings.claim_exposures
+    met, _ = author_trust(state, shown, params)
     block, slot = author_trust(replace(state, pairs={**state.pairs, TRUST: met}), inputs.exposures, params)
     trust: Float = arrays.read_only(block.value, np.float64).copy()
-    claim_exposures = inputs.holdings.claim_exposures
-    shown_by = lookup(
-        block, arrays.read_only(claim_exposures.indptr, np.int64), arrays.read_only(claim_exposures.author, np.int32)
-    )
-    read = trust[shown_by]
+    pairs_shown = arrays.read_only(shown.indptr, np.int64), arrays.read_only(shown.author, np.int32)
+    read = trust[lookup(block, *pairs_shown)]
     weights = _weights(state, inputs, params, read)
     strength = records.strength * weights.worth * weights.label
     before = records.strength * weights.worth * weights.label_before
     summed = log_odds.summed_over(state, inputs, params, strength, before)
     learn_trust(trust, slot, inputs.exposures, summed.stance, params)
-    pairs = {
-        **state.pairs,
-        TRUST: PairBlock(block.indptr, block.key, trust),
-        WORTH: PairBlock(records.indptr, records.claim, weights.worth),
-        LABEL: PairBlock(records.indptr, records.claim, weights.label),
-    }
+    worth, label = (PairBlock(records.indptr, records.claim, of) for of in (weights.worth, weights.label))
+    pairs = {**state.pairs, TRUST: PairBlock(block.indptr, block.key, trust), WORTH: worth, LABEL: label}
     reweighed = _reweighed(inputs, summed, weights.shown, read if params["weigh_trust"] else np.full_like(read, np.nan))
     trail = log_odds.trail_of(inputs, summed, weights.change_trust, reweighed)
     return replace(log_odds.moved(state, summed), pairs=pairs), trail
@@ -131,10 +124,8 @@ def _weights(state: BeliefState, inputs: BeliefInputs, params: AgentParams, trus
     out = Weights(worth, label.copy(), label, shown, np.full(changes.record.shape[0], np.nan))
     claim_exposures = arrays.columns(ClaimExposures, inputs.holdings.claim_exposures)
     table = arrays.settings(params, SETTINGS, state.stance.shape[0])
-    in_parts(
-        social_kernels.weigh, records.indptr.shape[0] - 1, records, changes, claim_exposures,
-        arrays.read_only(trust, np.float64), table, out,
-    )  # fmt: skip
+    trust = arrays.read_only(trust, np.float64)
+    in_parts(social_kernels.weigh, records.indptr.shape[0] - 1, records, changes, claim_exposures, trust, table, out)
     return out
 
 

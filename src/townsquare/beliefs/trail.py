@@ -25,12 +25,9 @@ def step_by(
     kernel: Callable[..., None], names: tuple[str, ...], state: BeliefState, inputs: BeliefInputs, params: AgentParams
 ) -> tuple[BeliefState, Trail]:
     """Return the step of a rule whose compiled ``kernel`` moves stances alone by its settings ``names``."""
-    rows = columns(Exposed, inputs.exposures)
+    rows, n = columns(Exposed, inputs.exposures), state.stance.shape[0]
     moved = unmoved(state, rows.stance.shape[0], inputs.own.post.shape[0])
-    in_parts(
-        kernel, state.stance.shape[0], rows, columns(Beliefs, state), settings(params, names, state.stance.shape[0]),
-        moved,
-    )  # fmt: skip
+    in_parts(kernel, n, rows, columns(Beliefs, state), settings(params, names, n), moved)
     return replace(state, stance=moved.stance), assemble(inputs, moved)
 
 

@@ -5,17 +5,16 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
-from pydantic import Field
 
 from townsquare.beliefs.evidence.contract import StrengthJudge
 from townsquare.core.array_types import Float
-from townsquare.settings.config import MemberParams
+from townsquare.settings.config import MemberParams, Share, setting
 
 
 class Params(MemberParams):
     """The common strength."""
 
-    value: float = Field(0.5, ge=0, le=1, description="strength of claims without a given strength")
+    value: Share = setting(0.5, "strength of claims without a given strength")
 
 
 def estimate(claims: Sequence[str], statements: Sequence[str], params: Params) -> Float:

@@ -11,7 +11,6 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
-from pydantic import Field
 
 from townsquare.beliefs.evidence.contract import Extractor, Found, Topics
 from townsquare.beliefs.evidence.examples import NO_EXAMPLES, Examples
@@ -22,7 +21,7 @@ from townsquare.beliefs.evidence.relevance import WITH_BANK, WITHOUT_BANK, relev
 from townsquare.beliefs.evidence.strength import judge_strength
 from townsquare.beliefs.evidence.text import MAX_CHARACTERS, words
 from townsquare.beliefs.evidence.words import word_lists
-from townsquare.settings.base import MemberParams
+from townsquare.settings.base import MemberParams, setting
 
 MOST_CLAIMS = 32
 """Claims of one message; further ones are left out."""
@@ -61,8 +60,8 @@ class Claim(NamedTuple):
 class Params(MemberParams):
     """When a passage is taken for an argument."""
 
-    confidence: float = Field(
-        0.5, ge=0.5, le=1.0, description="minimum confidence in the polarity of a claim; 0.5 keeps all claims"
+    confidence: float = setting(
+        0.5, "minimum confidence in the polarity of a claim; 0.5 keeps all claims", ge=0.5, le=1.0
     )
 
 
@@ -139,10 +138,8 @@ def _passages(text: str, statements: Sequence[str]) -> list[str]:
 
 def _about(passage: str, statements: Sequence[str], banks: Sequence[Examples]) -> int:
     """Return the proposition that a passage is most about, in units of what is needed; -1 for none."""
-    scores = [
-        relevance(passage, statement, bank) / (WITH_BANK if bank.texts else WITHOUT_BANK)
-        for statement, bank in zip(statements, banks, strict=True)
-    ]
+    pairs = zip(statements, banks, strict=True)
+    scores = [relevance(passage, about, bank) / (WITH_BANK if bank.texts else WITHOUT_BANK) for about, bank in pairs]
     best = int(np.argmax(scores)) if scores else -1
     return best if best >= 0 and scores[best] >= 1.0 else -1
 

@@ -8,13 +8,12 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from pydantic import Field
 
 from townsquare.beliefs.evidence.contract import Embedder
 from townsquare.core import tabular
 from townsquare.core.array_types import Float
 from townsquare.core.errors import DataError, SettingError
-from townsquare.settings.config import MemberParams
+from townsquare.settings.config import MemberParams, setting
 
 THETA, THETA_SELF = 0.85, 0.50
 """The paper's, for sentence embeddings: set ``evidence.theta`` to what was calibrated for the model in use."""
@@ -23,11 +22,7 @@ THETA, THETA_SELF = 0.85, 0.50
 class Params(MemberParams):
     """The file of vectors."""
 
-    file: str = Field(
-        "",
-        description="JSONL with one text and its vector per line: {text: ..., vector: [...]}",
-        json_schema_extra={"file": "here"},
-    )
+    file: str = setting("", "JSONL with one text and its vector per line: {text: ..., vector: [...]}", file="here")
 
 
 def embed(texts: Sequence[str], params: Params) -> Float:

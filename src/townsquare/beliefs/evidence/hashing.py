@@ -11,12 +11,11 @@ from collections.abc import Iterator, Sequence
 from itertools import pairwise
 
 import numpy as np
-from pydantic import Field
 
 from townsquare.beliefs.evidence.contract import Embedder
 from townsquare.core.array_types import Float
 from townsquare.core.draws import text_key
-from townsquare.settings.config import MemberParams
+from townsquare.settings.config import MemberParams, setting
 
 THETA, THETA_SELF = 0.65, 0.25
 """As ``townsquare check theta`` chooses them on the bundled paraphrases; ``docs/judges.md`` has the figures."""
@@ -26,9 +25,7 @@ _WORD = re.compile(r"[^\W_]+(?:['’][^\W_]+)?")
 class Params(MemberParams):
     """The size of the vectors."""
 
-    dimensions: int = Field(
-        1024, ge=16, le=65536, description="dimensions of a vector; more dimensions give fewer collisions"
-    )
+    dimensions: int = setting(1024, "dimensions of a vector; more dimensions give fewer collisions", ge=16, le=65536)
 
 
 def embed(texts: Sequence[str], params: Params) -> Float:

@@ -12,13 +12,11 @@ from dataclasses import replace
 from functools import partial
 from typing import Any, NamedTuple
 
-from pydantic import Field
-
 from townsquare.beliefs.evidence.contract import Extractor, Found, Topics
 from townsquare.core.files import clean
 from townsquare.models.contract import Asker, Request, needed, object_schema
 from townsquare.models.prompts.filling import filled, quoted
-from townsquare.settings.base import MemberParams
+from townsquare.settings.base import MemberParams, setting
 
 MESSAGE, CLAIM, TAG = 4000, 300, 40  # characters
 PERCENT = 100  # whole numbers: grammars of servers keep to their bounds, and not to those of fractions
@@ -28,10 +26,8 @@ SIDES = {"for": 1, "against": -1}
 class Params(MemberParams):
     """Settings of the requests."""
 
-    extract_temperature: float = Field(
-        0.0, ge=0, le=2, description="temperature of the language model that extracts claims"
-    )
-    most_claims: int = Field(8, ge=1, le=32, description="maximum claims per text")
+    extract_temperature: float = setting(0.0, "temperature of the language model that extracts claims", ge=0, le=2)
+    most_claims: int = setting(8, "maximum claims per text", ge=1, le=32)
 
 
 class _Distilled(NamedTuple):

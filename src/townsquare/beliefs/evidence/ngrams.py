@@ -42,11 +42,8 @@ def pieces(word: str, shortest: int, longest: int) -> tuple[int, ...]:
     6
     """
     marked = f"<{word}>"
-    return tuple(
-        slot_of(marked[at : at + length])
-        for length in range(shortest, longest + 1)
-        for at in range(len(marked) - length + 1)
-    )
+    lengths = range(shortest, longest + 1)
+    return tuple(slot_of(marked[at : at + n]) for n in lengths for at in range(len(marked) - n + 1))
 
 
 def rows(texts: Iterable[tuple[Sequence[int], Sequence[float]]]) -> Rows:

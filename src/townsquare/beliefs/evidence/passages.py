@@ -34,29 +34,18 @@ def continuation_features(first: str, second: str, frame: Frame) -> list[float]:
     stems, next_stems = ({stem(word) for word in part if word not in known["function"]} for part in (before, behind))
     shared = len(stems & next_stems) / max(1, min(len(stems), len(next_stems))) ** 0.5
     turned = sum(map(value, before)) * sum(map(value, behind)) < 0.0
-    return [
-        float(opening in known["continuers"]),
-        float(opening in known["openers"]),
-        float(_ITEM.match(second) is not None),
-        float(len(behind) < _SHORT),
-        float(len(before) < _SHORT),
-        shared,
-        float(bool(frame.subject & {stem(word) for word in behind})),
-        float(bool(frame.actions & {stem(word) for word in behind})),
-        float(bool(frame.subject & {stem(word) for word in behind[:_SHORT]})),
-        float(bool(known["pronouns"] & set(behind[:3]))),
-        float(second[:1].islower()),
-        float(first[-1:] == ";"),
-        float(first[-1:] in ("!", "?")),
-        float(np.log1p(len(before))) / 3.0,
-        float(np.log1p(len(behind))) / 3.0,
-        float(behind[:2] == ["we", "should"]),
-        float(opening == "i"),
-        float(opening in known["connectives"]),
-        float("also" in behind[:_SHORT]),
-        float(turned),
-        1.0,
+    roots = [stem(word) for word in behind]
+    features = [
+        *(opening in known["continuers"], opening in known["openers"], _ITEM.match(second) is not None),
+        *(len(behind) < _SHORT, len(before) < _SHORT, shared),
+        *(bool(named.intersection(part)) for named, part in ((frame.subject, roots), (frame.actions, roots))),
+        *(bool(frame.subject.intersection(roots[:_SHORT])), bool(known["pronouns"] & set(behind[:3]))),
+        *(second[:1].islower(), first[-1:] == ";", first[-1:] in ("!", "?")),
+        *(np.log1p(len(before)) / 3.0, np.log1p(len(behind)) / 3.0),
+        *(behind[:2] == ["we", "should"], opening == "i", opening in known["connectives"]),
+        *("also" in behind[:_SHORT], turned, 1.0),
     ]
+    return [float(feature) for feature in features]
 
 
 def passages(text: str, frame: Frame, weights: Float | None = None) -> list[Span]:

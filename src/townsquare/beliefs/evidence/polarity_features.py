@@ -82,15 +82,9 @@ def read_blocks(texts: Sequence[str], frames: Sequence[Frame]) -> Blocks:
 
 def general_features(blocks: Blocks) -> Rows:
     """Return what the general model sees: blocks that carry over to other propositions, side by side."""
-    directed = sparse.diags_array(blocks.direction)
-    coerced = sparse.diags_array(blocks.coercion)
-    parts = [
-        blocks.masked,
-        coerced @ blocks.masked,
-        directed @ blocks.signed,
-        directed @ blocks.signed_pieces,
-        Rows(blocks.counts * DENSE_SCALE),
-    ]
+    directed, coerced = sparse.diags_array(blocks.direction), sparse.diags_array(blocks.coercion)
+    signed = directed @ blocks.signed, directed @ blocks.signed_pieces
+    parts = [blocks.masked, coerced @ blocks.masked, *signed, Rows(blocks.counts * DENSE_SCALE)]
     return Rows(sparse.hstack(parts, format="csr"))
 
 
@@ -115,14 +109,9 @@ def _signed(argument: Read) -> tuple[list[int], list[float]]:
 
 def _signed_pieces(argument: Read) -> tuple[list[int], list[float]]:
     sign = (argument.scopes.shifted * argument.scopes.of_action).tolist()
-    places: list[int] = []
-    values: list[float] = []
-    for token, named, turned in zip(argument.tokens, argument.is_subject, sign, strict=True):
-        if not named:
-            slots = pieces(token, *_PIECES)
-            places.extend(slots)
-            values.extend([turned] * len(slots))
-    return places, values
+    read = zip(argument.tokens, argument.is_subject, sign, strict=True)
+    pairs = [(at, turned) for token, named, turned in read if not named for at in pieces(token, *_PIECES)]
+    return [at for at, _ in pairs], [turned for _, turned in pairs]
 
 
 def _soft(number: float) -> float:

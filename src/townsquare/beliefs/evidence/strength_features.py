@@ -75,16 +75,11 @@ def _size(text: str, terms: list[str]) -> list[float]:
     all_words = max(1, len(terms))
     n_sentences = max(1, len(sentences(text)))
     syllables = sum(max(1, len(_SYLLABLE.findall(word))) for word in terms)
+    n_long = sum(len(word) > _LONG_WORD for word in terms)
     return [
-        math.log(n),
-        n / 40.0,
-        (n / 40.0) ** 2,
-        len(text) / all_words,
-        sum(len(word) > _LONG_WORD for word in terms) / all_words,
-        len(set(terms)) / all_words,
-        math.log1p(min(n_sentences, 12)),
-        min(all_words / n_sentences / 20.0, 4.0),
-        syllables / all_words,
+        *(math.log(n), n / 40.0, (n / 40.0) ** 2),
+        *(number / all_words for number in (len(text), n_long, len(set(terms)))),
+        *(math.log1p(min(n_sentences, 12)), min(all_words / n_sentences / 20.0, 4.0), syllables / all_words),
     ]
 
 
@@ -92,9 +87,7 @@ def _form(text: str) -> list[float]:
     letters = max(1, sum(letter.isalpha() for letter in text))
     stripped = text.strip()
     return [
-        float(text[:1].isupper()),
-        float(stripped[-1:] == "."),
-        float(text.lower() == text),
+        *map(float, (text[:1].isupper(), stripped[-1:] == ".", text.lower() == text)),
         sum(letter.isupper() for letter in text) / letters,
         text.count(",") / max(1, len(text)) ** 0.5,
         *(float(pattern.search(text) is not None) for pattern in _PATTERNS),
@@ -109,21 +102,14 @@ def _wording(terms: list[str]) -> list[float]:
     return [
         *(sum(word in known[name] for word in terms) / root for name in _LISTS),
         sum(word in known["frequent"] for word in terms) / max(1, len(terms)),
-        float("should" in terms),
-        float("because" in terms),
-        float("if" in terms),
+        *(float(word in terms) for word in ("should", "because", "if")),
         float(bool(roots & {"lead", "caus", "result"})),
-        sum(number > 0 for number in values) / root,
-        sum(number < 0 for number in values) / root,
+        *(sum(sign * number > 0 for number in values) / root for sign in (1, -1)),
         abs(sum(values)) / root,
     ]
 
 
 def _bearing(terms: list[str], frame: Frame) -> list[float]:
     roots = {stem(word) for word in terms}
-    return [
-        len(roots & frame.subject) / max(1, len(frame.subject)),
-        float(bool(roots & frame.subject)),
-        float(bool(roots & frame.actions)),
-        float(bool(terms) and stem(terms[0]) in frame.subject),
-    ]
+    named = bool(roots & frame.subject), bool(roots & frame.actions), bool(terms) and stem(terms[0]) in frame.subject
+    return [len(roots & frame.subject) / max(1, len(frame.subject)), *map(float, named)]

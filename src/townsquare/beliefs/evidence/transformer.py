@@ -15,23 +15,22 @@ from types import ModuleType
 from typing import Any
 
 import numpy as np
-from pydantic import Field
 
 from townsquare.beliefs.evidence.contract import StrengthJudge
 from townsquare.core.array_types import Float
 from townsquare.core.errors import SettingError
 from townsquare.core.extras import library
-from townsquare.settings.base import MemberParams
+from townsquare.settings.base import MemberParams, setting
 
 
 class Params(MemberParams):
     """The model and how it runs."""
 
-    model: str = Field("", description="folder of a fine-tuned model")
-    device: str = Field("cpu", description="device: cpu, cuda, cuda:1, mps")
-    batch: int = Field(32, ge=1, le=4096, description="arguments per batch")
-    longest: int = Field(
-        128, ge=8, le=512, description="maximum tokens of a statement plus an argument; longer arguments are truncated"
+    model: str = setting("", "folder of a fine-tuned model")
+    device: str = setting("cpu", "device: cpu, cuda, cuda:1, mps")
+    batch: int = setting(32, "arguments per batch", ge=1, le=4096)
+    longest: int = setting(
+        128, "maximum tokens of a statement plus an argument; longer arguments are truncated", ge=8, le=512
     )
 
 
@@ -82,9 +81,8 @@ class QualityRegressor:
 
 def encode(tokenizer: Any, statements: Sequence[str], texts: Sequence[str], longest: int) -> Any:
     """Return the tokens of pairs of statement and text, as tensors."""
-    return tokenizer(
-        list(statements), list(texts), truncation="only_second", max_length=longest, padding=True, return_tensors="pt"
-    )
+    pairs, cut = (list(statements), list(texts)), {"truncation": "only_second", "max_length": longest}
+    return tokenizer(*pairs, **cut, padding=True, return_tensors="pt")
 
 
 def libraries() -> tuple[ModuleType, ModuleType]:
