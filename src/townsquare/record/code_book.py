@@ -35,18 +35,11 @@ def code_book(tables: tuple[str, ...] = tuple(schema.TABLES)) -> pl.DataFrame:
 def _row(table: schema.Table, column: schema.Column) -> dict[str, str | int | None]:
     number = column.dtype not in ("?", "str")
     codes = "; ".join(f"{int(word)} = {word.name.lower()}" for word in column.words or ())
+    kind, bits = TYPES[column.dtype[0] if number else column.dtype], int(column.dtype[1:]) * 8 if number else None
     return {
-        "table": table.name,
-        "column": column.name,
-        "type": TYPES[column.dtype[0] if number else column.dtype],
-        "bits": int(column.dtype[1:]) * 8 if number else None,
-        "unit": column.unit,
-        "codes": codes,
-        "missing": missing(column),
-        "since": column.since,
-        "meaning": column.meaning,
-        "table_meaning": table.meaning,
-    }
+        "table": table.name, "column": column.name, "type": kind, "bits": bits, "unit": column.unit, "codes": codes,
+        "missing": missing(column), "since": column.since, "meaning": column.meaning, "table_meaning": table.meaning,
+    }  # fmt: skip
 
 
 def missing(column: schema.Column) -> str:

@@ -118,10 +118,8 @@ def _update_table(chained: Any, table: schema.Table, columns: schema.Columns, n:
 def _repeating_digests(columns: schema.Columns, repeating: list[schema.Column], n: int) -> list[_Digest]:
     combinations = Combinations(repeating, columns)
     values = combinations.columns()
-    digests = [
-        _Digest(column.name, column.dtype, len(values[column.name]), _digest(column.dtype, [values[column.name]]))
-        for column in repeating
-    ]
+    pairs = [(column, values[column.name]) for column in repeating]
+    digests = [_Digest(column.name, column.dtype, len(of), _digest(column.dtype, [of])) for column, of in pairs]
     return [*digests, _Digest("combination", "i4", n, _digest("i4", combinations.numbers()))]
 
 

@@ -55,12 +55,12 @@ class RunHeader:
     def check(self, where: str) -> None:
         """Raise ``HashMismatch`` if the settings were changed after they were recorded."""
         if not self.settings_unchanged:
-            raise HashMismatch(
-                f"{where}: settings",
-                got=f"settings with the hash {settings_digest(self.settings)}",
-                allowed=f"{self.settings_hash}, as recorded",
-                do="the settings were changed after recording: restore the recorded ones",
+            got, allowed = (
+                f"settings with the hash {settings_digest(self.settings)}",
+                f"{self.settings_hash}, as recorded",
             )
+            do = "the settings were changed after recording: restore the recorded ones"
+            raise HashMismatch(f"{where}: settings", got=got, allowed=allowed, do=do)
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,9 +144,8 @@ def check_same_run(where: str, recorded: RunHeader, now: RunHeader) -> None:
     """
     new_run = "record into a new folder instead"
     if recorded.version != now.version:
-        raise WrongVersion(
-            f"{where}: version", got=now.version, allowed=recorded.version, do=f"install that version, or {new_run}"
-        )
+        do = f"install that version, or {new_run}"
+        raise WrongVersion(f"{where}: version", got=now.version, allowed=recorded.version, do=do)
     if now.settings_hash not in (recorded.settings_hash, now.digest_of(recorded.settings)):
         plain = json.loads(canonical_json(dict(now.settings)))  # recorded settings have been through JSON too
         changes = "; ".join(_changes(recorded.settings, plain)[:_MAX_SHOWN])
@@ -158,9 +157,6 @@ def check_same_run(where: str, recorded: RunHeader, now: RunHeader) -> None:
 
 def _changes(recorded: object, now: object, path: str = "") -> list[str]:
     if isinstance(recorded, Mapping) and isinstance(now, Mapping):
-        return [
-            change
-            for key in sorted({*recorded, *now})
-            for change in _changes(recorded.get(key), now.get(key), f"{path}.{key}" if path else str(key))
-        ]
+        keys = {key: f"{path}.{key}" if path else str(key) for key in sorted({*recorded, *now})}
+        return [change for key, at in keys.items() for change in _changes(recorded.get(key), now.get(key), at)]
     return [] if recorded == now else [f"{path} is {now!r}, recorded {recorded!r}"]

@@ -30,10 +30,8 @@ from townsquare.record.reader import info_of
 from townsquare.record.run import Run
 
 _SINKS: dict[str, Callable[..., object]] = {
-    "csv": pl.LazyFrame.sink_csv,
-    "parquet": pl.LazyFrame.sink_parquet,
-    "jsonl": pl.LazyFrame.sink_ndjson,
-}
+    "csv": pl.LazyFrame.sink_csv, "parquet": pl.LazyFrame.sink_parquet, "jsonl": pl.LazyFrame.sink_ndjson,
+}  # fmt: skip
 FORMATS = (*_SINKS, "sqlite")
 MANIFEST = "export.json"
 _GO_ON = "free some space if the disk is full, then repeat the command: finished files are kept"
@@ -149,15 +147,13 @@ def _check_unused(folder: Path) -> None:
 
 def _facts(run: Run, plan: Plan) -> dict[str, Any]:
     """Return the content of ``export.json``, which tells whether a draft is of the same export."""
-    return {
+    facts = {
         "townsquare": run.version,
         "content_hash": run.content_hash,
         "last_step": run.last_step,
         "state": run.state,
-        **asdict(plan),
-        "tables": list(plan.tables),
-        "settings": dict(run.settings),
     }
+    return facts | asdict(plan) | {"tables": list(plan.tables), "settings": dict(run.settings)}
 
 
 def _begin(draft: Path, facts: Mapping[str, Any]) -> None:

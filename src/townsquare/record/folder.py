@@ -46,11 +46,9 @@ class FolderReader(DatabaseReader):
         with self._connection() as connection:
             info = self._info(connection)
         if not info:
-            raise RecordError(
-                str(self._path),
-                got=f"a run that stopped before its first step, or a copy without {database.FILE}-wal",
-                do=f"repeat the run into the same folder; if the folder is a copy, also {database.FILE}-wal",
-            )
+            got = f"a run that stopped before its first step, or a copy without {database.FILE}-wal"
+            do = f"repeat the run into the same folder; if the folder is a copy, also {database.FILE}-wal"
+            raise RecordError(str(self._path), got=got, do=do)
         super().__init__(str(folder), str(self._path), info)
         self._elsewhere = database.elsewhere(info)
 
@@ -118,10 +116,7 @@ class FolderReader(DatabaseReader):
 
     @contextmanager
     def _connection(self) -> Iterator[sqlite3.Connection]:
-        with (
-            database.explained(self._path, database.DAMAGED),
-            closing(database.connect(self._path)) as connection,
-        ):
+        with database.explained(self._path, database.DAMAGED), closing(database.connect(self._path)) as connection:
             yield connection
 
     def _info(self, connection: sqlite3.Connection) -> dict[str, str]:

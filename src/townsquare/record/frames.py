@@ -68,12 +68,11 @@ def to_frame(columns: Sequence[schema.Column], values: schema.Columns) -> pl.Dat
 
 def from_frame(table: str, frame: pl.DataFrame) -> schema.Columns:
     """Return a frame of all recorded columns in the form of :func:`townsquare.core.schema.rows`."""
-    return {
-        column.name: frame[column.name].to_list()
-        if column.dtype == "str"
-        else frame[column.name].to_numpy().astype(np.dtype(column.dtype), copy=False)
-        for column in schema.TABLES[table].recorded
-    }
+    out: dict[str, Any] = {}
+    for column in schema.TABLES[table].recorded:
+        series, dtype = frame[column.name], column.dtype
+        out[column.name] = series.to_list() if dtype == "str" else series.to_numpy().astype(dtype, copy=False)
+    return out
 
 
 def in_words(table: schema.Table, frame: pl.DataFrame) -> pl.DataFrame:

@@ -121,9 +121,7 @@ def read(
     if table in DENSE:
         frames = [_unpacked(columns, frame, None) for frame in _dense(stored, first, wanted)]
     else:
-        frames = [
-            _unpacked(columns, _of_steps(_rows(data), wanted, begin), per_root) for begin, data, per_root in stored
-        ]
+        frames = [_unpacked(columns, _of_steps(_rows(data), wanted, begin), second) for begin, data, second in stored]
     return pl.concat(frames, rechunk=True) if frames else pl.DataFrame(schema=frame_schema(columns))
 
 

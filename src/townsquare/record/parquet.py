@@ -9,7 +9,6 @@ import os
 import re
 from collections.abc import Sequence
 from contextlib import suppress
-from functools import partial
 from pathlib import Path
 from typing import Literal
 
@@ -101,13 +100,7 @@ def _scan(part: Path, columns: Sequence[schema.Column]) -> pl.LazyFrame:
         there = {column.name for column in lacking}
         if any(column.since > 1 for column in lacking):  # else, whoever needs its rows reads it
             there &= pl.read_parquet_schema(second).keys()
-        looked_up = [
-            pl.col(CODE)
-            .map_batches(partial(_look_up, second, column.name), return_dtype=dtype_of(column), is_elementwise=True)
-            .alias(column.name)
-            for column in lacking
-            if column.name in there
-        ]
+        looked_up = [_looked_up(second, column) for column in lacking if column.name in there]
         scan, own = scan.with_columns(looked_up), [*own, *there]
     return scan.with_columns(missing_values(columns, own)).select(list(frame_schema(columns)))
 
@@ -119,8 +112,12 @@ def _is_coded(part: Path) -> bool:
         return False
 
 
-def _look_up(second: Path, name: str, code: pl.Series) -> pl.Series:
-    return pl.read_parquet(second, columns=[name], hive_partitioning=False)[name].gather(code)
+def _looked_up(second: Path, column: schema.Column) -> pl.Expr:
+    def look_up(code: pl.Series) -> pl.Series:
+        return pl.read_parquet(second, columns=[column.name], hive_partitioning=False)[column.name].gather(code)
+
+    found = pl.col(CODE).map_batches(look_up, return_dtype=dtype_of(column), is_elementwise=True)
+    return found.alias(column.name)
 
 
 def remove_uncommitted(folder: Path, last: int) -> list[Path]:

@@ -53,18 +53,10 @@ def write_file(path: Path, columns: Sequence[schema.Column], blocks: Iterable[sc
     whole = [column.name for column in columns if column.dtype[0] in "iu"]
     pressed = {column.name: "none" if column.dtype[0] == "f" else "lz4" for column in columns}
     texts = [column.name for column in columns if column.dtype == "str"]
+    encoding = {"use_dictionary": texts or False, "column_encoding": dict.fromkeys(whole, "BYTE_STREAM_SPLIT")}
+    options = {"compression": pressed, "write_statistics": False, **encoding}
     with pa.OSFile(str(path), mode="wb") as raw, path.open("rb") as file:
-        with (
-            pa.BufferedOutputStream(raw, _AT_ONCE) as sink,
-            pq.ParquetWriter(
-                sink,
-                form,
-                compression=pressed,
-                use_dictionary=texts or False,
-                column_encoding=dict.fromkeys(whole, "BYTE_STREAM_SPLIT"),
-                write_statistics=False,
-            ) as writer,
-        ):
+        with pa.BufferedOutputStream(raw, _AT_ONCE) as sink, pq.ParquetWriter(sink, form, **options) as writer:
             for rows in _groups(columns, blocks):
                 arrays = [pa.array(rows[name], type=dtype) for name, dtype in types.items()]
                 writer.write_batch(pa.record_batch(arrays, schema=form), row_group_size=ROW_GROUP)

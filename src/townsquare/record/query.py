@@ -59,12 +59,8 @@ def _bare_tables(query: str) -> list[str]:
     >>> _bare_tables("SELECT * FROM beliefs, steps JOIN posts ON 1 WHERE trail IN (SELECT claim FROM claims)")
     ['claims', 'beliefs', 'steps']
     """
-    named = {
-        words[0]
-        for clause in re.split(r"\b(?:from|join)\b", query.lower())[1:]
-        for part in _END_OF_FROM.split(clause)[0].split(",")
-        if (words := re.findall(r"\w+", part))
-    }
+    clauses = [_END_OF_FROM.split(clause)[0] for clause in re.split(r"\b(?:from|join)\b", query.lower())[1:]]
+    named = {words[0] for clause in clauses for part in clause.split(",") if (words := re.findall(r"\w+", part))}
     defined = set(re.findall(r"(\w+)[\"`\]]?\s*(?:\([^()]*\)\s*)?\bas\b[\w\s]*\(", query.lower()))
     return [name for name in schema.TABLES if name in named - defined and name not in VIEWS]
 
@@ -210,13 +206,9 @@ def answered(names: Iterable[str], rows: Sequence[Sequence[object]]) -> pl.DataF
 
 
 _KINDS: dict[frozenset[type], type[pl.DataType]] = {
-    frozenset(): pl.Null,
-    frozenset({int}): pl.Int64,
-    frozenset({float}): pl.Float64,
-    frozenset({int, float}): pl.Float64,
-    frozenset({str}): pl.String,
-    frozenset({bytes}): pl.Binary,
-}
+    frozenset(): pl.Null, frozenset({int}): pl.Int64, frozenset({float}): pl.Float64,
+    frozenset({int, float}): pl.Float64, frozenset({str}): pl.String, frozenset({bytes}): pl.Binary,
+}  # fmt: skip
 
 
 def _series(name: str, values: list[object]) -> pl.Series:

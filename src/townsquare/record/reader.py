@@ -185,8 +185,9 @@ class DatabaseReader(ABC):
             for span in _spans(rows_by_step, _steps_of(rows_by_step, predicate)):
                 frame = self.frame(table, columns, span)
                 frame = frame if predicate is None else frame.filter(predicate)
-                frame = frame if left is None else frame.head(left)
-                left = None if left is None else left - frame.height
+                if left is not None:
+                    frame = frame.head(left)
+                    left -= frame.height
                 yield frame
                 if left == 0:
                     return
@@ -207,11 +208,8 @@ class DatabaseReader(ABC):
         """
         recorded = self._fingerprints.get(table.name)
         if recorded is not None and recorded != database.fingerprint(table, self.header.record_version):
-            raise WrongVersion(
-                f"{self.where}: table {table.name}",
-                got="a table recorded with other columns",
-                do=f"read it with Townsquare {self.header.version}, which recorded it",
-            )
+            do = f"read it with Townsquare {self.header.version}, which recorded it"
+            raise WrongVersion(f"{self.where}: table {table.name}", got="a table recorded with other columns", do=do)
         return recorded is not None
 
     def _rows_by_step(self, connection: Any, table: schema.Table, steps: Steps | None) -> dict[int, int]:
@@ -224,11 +222,8 @@ class DatabaseReader(ABC):
 def _extent(connection: Any, table: str, steps: Steps) -> tuple[int, int]:
     """Return how many rows a table had before these steps, and how many they added."""
     first, last = steps
-    query = (
-        f"SELECT coalesce(sum(CASE WHEN step < {first} THEN rows END), 0),"
-        f" coalesce(sum(CASE WHEN step >= {first} THEN rows END), 0)"
-        f" FROM ts_batches WHERE name = '{table}' AND step <= {last}"
-    )
+    sums = ", ".join(f"coalesce(sum(CASE WHEN step {sign} {first} THEN rows END), 0)" for sign in ("<", ">="))
+    query = f"SELECT {sums} FROM ts_batches WHERE name = '{table}' AND step <= {last}"
     before, n = connection.execute(query).fetchone()
     return int(before), int(n)
 
@@ -261,14 +256,10 @@ def begun_now(header: RunHeader) -> dict[str, str]:
 
 def info_of(header: RunHeader) -> dict[str, str]:
     """Return a header as rows of ``ts_run``."""
-    return {
-        "version": header.version,
-        "settings": canonical_json(dict(header.settings)),
-        "settings_hash": header.settings_hash,
-        "bulky": "true" if header.bulky else "false",
-        "environment": canonical_json(dict(header.environment)),
-        "record_version": str(header.record_version),
-    }
+    settings, environment = (canonical_json(dict(part)) for part in (header.settings, header.environment))
+    info = {"version": header.version, "settings": settings, "settings_hash": header.settings_hash}
+    bulky = "true" if header.bulky else "false"
+    return {**info, "bulky": bulky, "environment": environment, "record_version": str(header.record_version)}
 
 
 def _steps_of(rows: Mapping[int, int], predicate: pl.Expr | None) -> set[int]:
@@ -304,6 +295,5 @@ def _spans(rows: Mapping[int, int], wanted: Collection[int]) -> list[Steps]:
 def check_count(where: str, got: int, recorded: int) -> None:
     """Refuse a table that has lost or gained rows since they were recorded."""
     if got != recorded:
-        raise RecordError(
-            where, got=f"{got} rows", allowed=f"{recorded}, as recorded", do="the file was changed or damaged"
-        )
+        do = "the file was changed or damaged"
+        raise RecordError(where, got=f"{got} rows", allowed=f"{recorded}, as recorded", do=do)

@@ -67,11 +67,9 @@ def first_difference(recorded: ColumnsOf, now: ColumnsOf) -> str:
     """
     for name in hashed_tables():
         old, new = recorded(name), now(name)
-        rows: list[tuple[int, str]] = []
-        for column in schema.TABLES[name].recorded:
-            at = _first_row(old[column.name], new[column.name], column) if column.hashed else -1
-            if at >= 0:
-                rows.append((at, column.name))
+        hashed = [column for column in schema.TABLES[name].recorded if column.hashed]
+        first = {column.name: _first_row(old[column.name], new[column.name], column) for column in hashed}
+        rows = [(row, key) for key, row in first.items() if row >= 0]
         if rows:
             row, key = min(rows, key=lambda pair: pair[0])
             was, is_now = (_value(columns, key, row) for columns in (old, new))
@@ -122,9 +120,5 @@ def check_same_step(reader: RunReader, out: Batches, summary: StepSummary, recor
     if summary.hash == recorded:
         return
     difference = first_difference(rows_of_step(reader, summary.step), out.get)
-    raise HashMismatch(
-        f"{reader.where}, step {summary.step}",
-        got=f"hash {summary.hash}",
-        allowed=f"{recorded}, as recorded",
-        do=difference or "the rows are equal, but an earlier step differs",
-    )
+    where, do = f"{reader.where}, step {summary.step}", difference or "the rows are equal, but an earlier step differs"
+    raise HashMismatch(where, got=f"hash {summary.hash}", allowed=f"{recorded}, as recorded", do=do)

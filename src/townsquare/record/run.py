@@ -189,10 +189,8 @@ class Run:
         frame = in_words(known_table(name), self.table(name, steps))
         if "proposition" in frame.columns and name != "propositions":
             names = self.table("propositions")["name"]
-            known = pl.col("proposition").replace_strict(
-                dict(enumerate(names)), default=None, return_dtype=pl.Enum(names.unique(maintain_order=True))
-            )
-            frame = frame.with_columns(known)
+            words, by_row = pl.Enum(names.unique(maintain_order=True)), dict(enumerate(names))
+            frame = frame.with_columns(pl.col("proposition").replace_strict(by_row, default=None, return_dtype=words))
         if "agent" in frame.columns and name != "agents":
             agents = self.table("agents", columns=["agent", "name"]).rename({"name": "text"})
             named = agents.join(self.table("texts"), on="text").select("agent", agent_name="content").unique("agent")
@@ -254,12 +252,8 @@ class Run:
                 raise RecordError(where, got="no such step, but later steps", do="repeat the run")
             got = chain.add(expected, self.added(expected))
             if got != mark["hash"]:
-                raise HashMismatch(
-                    where,
-                    got=f"hash {got}",
-                    allowed=f"{mark['hash']}, as recorded",
-                    do="its rows were changed after recording, or another version computed the hash",
-                )
+                do = "its rows were changed after recording, or another version computed the hash"
+                raise HashMismatch(where, got=f"hash {got}", allowed=f"{mark['hash']}, as recorded", do=do)
         self._check_run_hash(run_hash(self.header.settings_hash, chain.value))
         return chain.value
 
@@ -270,9 +264,6 @@ class Run:
             raise HashMismatch(where, got="version 1 with a run hash", allowed="version 2 or later", do=do)
         must = self.header.record_version > 1 and self._reader.state() == "finished"
         if recorded != computed and (recorded or must):
-            raise HashMismatch(
-                f"{self._reader.where}: run hash",
-                got=f"run hash {computed}",
-                allowed=f"{recorded or 'one'}, as recorded",
-                do="settings and their hash, or rows and their hashes, were changed after the run was closed",
-            )
+            do = "settings and their hash, or rows and their hashes, were changed after the run was closed"
+            where, allowed = f"{self._reader.where}: run hash", f"{recorded or 'one'}, as recorded"
+            raise HashMismatch(where, got=f"run hash {computed}", allowed=allowed, do=do)

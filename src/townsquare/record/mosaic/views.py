@@ -29,13 +29,9 @@ INFLUENCER_ABOVE = 0.5
 ROOT_POSTS = (PostKind.ORIGINAL, PostKind.INJECTED, PostKind.MESSAGE)
 """Kinds with rows in ``spread_metrics``: neither shares, which count for their root, nor comments."""
 SPREAD = {
-    "num_likes": ActionKind.LIKE,
-    "num_shares": ActionKind.SHARE,
-    "num_flags": ActionKind.FLAG,
-    "num_comments": ActionKind.COMMENT,
-    "num_notes": ActionKind.ADD_NOTE,
-    "num_note_ratings": ActionKind.RATE_NOTE,
-}
+    "num_likes": ActionKind.LIKE, "num_shares": ActionKind.SHARE, "num_flags": ActionKind.FLAG,
+    "num_comments": ActionKind.COMMENT, "num_notes": ActionKind.ADD_NOTE, "num_note_ratings": ActionKind.RATE_NOTE,
+}  # fmt: skip
 """Columns of ``spread_metrics`` that count distinct users; ``total_interactions`` is their sum."""
 
 
@@ -96,12 +92,8 @@ _SECTIONS = _SECTION.findall(package_files(__package__).joinpath("views.sql").re
 
 
 def _views(dialect: str) -> dict[str, str]:
-    return {
-        view: f"WITH shown AS MATERIALIZED (\n{select.strip()}\n) SELECT * FROM shown".format(
-            **_NAMES, **_DIALECTS[dialect]
-        )
-        for view, _, select in _SECTIONS
-    }
+    form, names = "WITH shown AS MATERIALIZED (\n{}\n) SELECT * FROM shown", {**_NAMES, **_DIALECTS[dialect]}
+    return {view: form.format(select.strip().format(**names)) for view, _, select in _SECTIONS}
 
 
 VIEWS = _views("sqlite")

@@ -57,7 +57,8 @@ class PostgresReader(DatabaseReader):
         checked = checked_query(query)
         check_functions(checked)
         full = with_later_columns(checked, self.header.record_version, self._fingerprints, self.address.schema)
-        faults = server.driver()
+        driver = server.driver()
+        of_query = (driver.ProgrammingError, driver.DataError, driver.NotSupportedError)
         with self._connection() as connection:
             try:
                 # The binary form goes through the protocol that takes one statement only.
@@ -65,12 +66,7 @@ class PostgresReader(DatabaseReader):
                     cursor.execute(full.encode())
                     names = [column.name for column in cursor.description or ()]
                     rows = cursor.fetchall()
-            except (
-                faults.ProgrammingError,
-                faults.DataError,
-                faults.NotSupportedError,
-                faults.errors.ReadOnlySqlTransaction,
-            ) as error:
+            except (*of_query, driver.errors.ReadOnlySqlTransaction) as error:
                 raise fault_of(query, str(error)) from error
         return answered(names, [[_value(value) for value in row] for row in rows])
 

@@ -113,9 +113,8 @@ def _numbers(
         for at, column in enumerate(columns):
             data = result.get_value(0, at) if result else None
             wire = np.dtype(_WIRE[TYPES[column.dtype]])
-            items = np.frombuffer(
-                data or b"", np.dtype([("length", ">i4"), ("value", wire)]), offset=_ARRAY_HEAD if data else 0
-            )
+            item = np.dtype([("length", ">i4"), ("value", wire)])
+            items = np.frombuffer(data or b"", item, offset=_ARRAY_HEAD if data else 0)
             yield column, items["value"].astype(wire.newbyteorder("="))
 
 
