@@ -72,8 +72,7 @@ def checked(function: Callable[Parameters, Result]) -> Callable[Parameters, Resu
             try:
                 bound.arguments[key] = _converted(value, hints()[key])
             except TypeError:
-                got = repr(value)
-                got = got if len(got) <= 60 else f"{got[:57]}…"
+                got = repr(value) if len(repr(value)) <= 60 else f"{repr(value)[:57]}…"
                 raise SettingError(f"{name}({key})", got=got, allowed=_allowed(hints()[key]), do=help_text) from None
         return function(*bound.args, **bound.kwargs)
 
@@ -130,10 +129,10 @@ def _allowed(hint: Any) -> str:
     if kind is Sequence:
         of = _allowed(inner[0]).removeprefix("a ") + "s" if inner[0] is not Any else "values"
         return f"a list of {of}"
+    if kind is Mapping and inner[1] is Any:
+        return "a dict, such as {'steps': 10}"
     if kind is Mapping:
-        return (
-            "a dict, such as {'steps': 10}" if inner[1] is Any else f"a dict of names, each with {_allowed(inner[1])}"
-        )
+        return f"a dict of names, each with {_allowed(inner[1])}"
     if kind is tuple:
         return f"a pair ({', '.join(map(_allowed, inner))})"
     named = {Callable: "a function", Any: "a value"}

@@ -49,12 +49,12 @@ def bars(label: str, rows: Sequence[tuple[str, float, float, float]]) -> str:
     for at, ((name, value, *_), (low, high)) in enumerate(zip(rows, ends, strict=True)):
         y = ROW * at + ROW / 2
         left, right, point = (middle + scale * x for x in (low, high, value))
-        drawn.append(_text(LABEL - 8, y + 4, name if len(name) <= 30 else f"{name[:29]}…", anchor="end"))
-        drawn.append(
-            f'<line x1="{left:.1f}" x2="{right:.1f}" y1="{y}" y2="{y}" stroke="{COLORS[0]}" stroke-width="2"/>'
-        )
-        drawn.append(f'<circle cx="{point:.1f}" cy="{y}" r="4" fill="{COLORS[0]}"/>')
-        drawn.append(_text(WIDTH - 56, y + 4, f"{value:+.3g}"))
+        drawn += [
+            _text(LABEL - 8, y + 4, name if len(name) <= 30 else f"{name[:29]}…", anchor="end"),
+            f'<line x1="{left:.1f}" x2="{right:.1f}" y1="{y}" y2="{y}" stroke="{COLORS[0]}" stroke-width="2"/>',
+            f'<circle cx="{point:.1f}" cy="{y}" r="4" fill="{COLORS[0]}"/>',
+            _text(WIDTH - 56, y + 4, f"{value:+.3g}"),
+        ]
     return _svg(label, ROW * len(rows), drawn)
 
 

@@ -49,10 +49,8 @@ def text_cell(record: Record, column: str, *, limit: int = MAX_CHARACTERS, requi
         raise DataError(record.where(column), got=type(value).__name__, allowed="a text", do="write it in quotes")
     text = "" if value is None else clean(str(value)).strip()
     if len(text) > limit:
-        do = "shorten it, or split it into several"
-        raise DataError(
-            record.where(column), got=f"{len(text):,} characters", allowed=f"at most {limit:,} characters", do=do
-        )
+        allowed, do = f"at most {limit:,} characters", "shorten it, or split it into several"
+        raise DataError(record.where(column), got=f"{len(text):,} characters", allowed=allowed, do=do)
     if required and not text:
         raise DataError(record.where(column), got="nothing", allowed="a text", do="fill the cell or remove the row")
     if not text.isascii() and not is_visible(text):
@@ -340,9 +338,8 @@ def read_columns(
     if strict and spare:
         record = next((record for record in table.records if spare[0] in record.cells), None)
         where = record.location if record and record.part != "column" else f"{table.location}, header"
-        known = list(
-            dict.fromkeys(name for column in sheet.columns.values() for name in (column.name, *column.aliases))
-        )
+        names = (name for column in sheet.columns.values() for name in (column.name, *column.aliases))
+        known = list(dict.fromkeys(names))
         do = did_you_mean(spare[0], known)
         raise DataError(where, got=f"the column {spare[0]!r}", allowed=", ".join(known), do=do)
     if least and not table.records:

@@ -8,21 +8,10 @@ from typing import Any
 from townsquare.core.errors import TownsquareError
 
 EXTRAS = {
-    "aiohttp": "models",
-    "jsonschema_rs": "models",
-    "pyarrow": "parquet",
-    "networkx": "graphs",
-    "igraph": "analysis",
-    "powerlaw": "analysis",
-    "sklearn": "analysis",
-    "bertopic": "topics",
-    "umap": "topics",
-    "psycopg": "postgresql",
-    "fsspec": "cluster",
-    "ray": "cluster",
-    "torch": "quality",
-    "transformers": "quality",
-}
+    "aiohttp": "models", "jsonschema_rs": "models", "pyarrow": "parquet", "networkx": "graphs",
+    "igraph": "analysis", "powerlaw": "analysis", "sklearn": "analysis", "bertopic": "topics", "umap": "topics",
+    "psycopg": "postgresql", "fsspec": "cluster", "ray": "cluster", "torch": "quality", "transformers": "quality",
+}  # fmt: skip
 """Each library by the name that Python imports, and the extra of ``pyproject.toml`` that installs it."""
 
 

@@ -36,9 +36,8 @@ def skeleton(name: str) -> str:
     if name.isascii():
         return name.casefold()
     plain = unicodedata.normalize("NFKC", name).translate(_CONFUSABLE).casefold().translate(_CONFUSABLE)
-    return "".join(
-        character for character in unicodedata.normalize("NFKC", plain) if unicodedata.category(character) != "Cf"
-    )
+    composed = unicodedata.normalize("NFKC", plain)
+    return "".join(character for character in composed if unicodedata.category(character) != "Cf")
 
 
 def lookalike_notices(kind: str, names: Iterable[str], most: int = 5) -> Sequence[str]:

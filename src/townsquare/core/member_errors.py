@@ -13,14 +13,7 @@ import numpy as np
 from townsquare.core.array_types import Array, Bool
 from townsquare.core.errors import ContractError
 
-_MISTAKES = (
-    ArithmeticError,
-    AttributeError,
-    LookupError,
-    TypeError,
-    ValueError,
-    numba.core.errors.NumbaError,
-)
+_MISTAKES = (ArithmeticError, AttributeError, LookupError, TypeError, ValueError, numba.core.errors.NumbaError)
 Given = TypeVar("Given")
 
 

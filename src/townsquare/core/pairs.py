@@ -306,9 +306,8 @@ class Pairs:
         indptr = [block.indptr[1:] + start for block, start in zip(self.blocks, starts, strict=False)]
         key, value = ([getattr(block, name) for block in self.blocks] for name in ("key", "value"))
         none = empty_block(0, self.dtype)
-        return PairBlock(
-            *(np.concatenate(parts) for parts in ([none.indptr, *indptr], [none.key, *key], [none.value, *value]))
-        )
+        parts = ([none.indptr, *indptr], [none.key, *key], [none.value, *value])
+        return PairBlock(*map(np.concatenate, parts))
 
     def __len__(self) -> int:
         return sum(int(block.key.shape[0]) for block in self.blocks)

@@ -102,18 +102,11 @@ def _read_tables() -> dict[str, Table]:
             continue
         missing = marks.get("missing")
         column = Column(
-            line["column"],
-            line["dtype"],
-            meaning,
-            line["unit"],
-            words[line["words"]],
-            hashed="unhashed" not in marks,
-            repeats="repeats" in marks,
-            current="current" in marks,
-            since=int(marks.get("since", 1)),
+            line["column"], line["dtype"], meaning, line["unit"], words[line["words"]],
+            hashed="unhashed" not in marks, repeats="repeats" in marks, current="current" in marks,
+            since=int(marks.get("since", 1)), refines=marks.get("refines", ""),
             missing=missing if missing is None or line["dtype"] == "str" else int(missing),
-            refines=marks.get("refines", ""),
-        )
+        )  # fmt: skip
         tables[name] = replace(tables[name], columns=(*tables[name].columns, column))
     return tables
 
@@ -133,10 +126,8 @@ def empty(name: str) -> dict[str, npt.NDArray[np.generic] | list[str]]:
     >>> empty("note_ratings")["helpful"].dtype
     dtype('bool')
     """
-    return {
-        column.name: [] if column.dtype == "str" else np.empty(0, dtype=column.dtype)
-        for column in TABLES[name].recorded
-    }
+    dtypes = {column.name: column.dtype for column in TABLES[name].recorded}
+    return {column: [] if dtype == "str" else np.empty(0, dtype) for column, dtype in dtypes.items()}
 
 
 def rows(table: str, n: int, **columns: object) -> dict[str, npt.NDArray[np.generic] | list[str]]:

@@ -102,10 +102,8 @@ def read_csv(path: Path) -> Records:
     for row, line, cells in lines:
         location = f"{path}, row {row} (line {line})"
         if len(cells) != len(columns):
-            allowed = f"{len(columns)} cells, as in the header"
-            raise DataError(
-                location, got=f"{len(cells)} cells", allowed=allowed, do="quote cells that hold the separator"
-            )
+            allowed, do = f"{len(columns)} cells, as in the header", "quote cells that hold the separator"
+            raise DataError(location, got=f"{len(cells)} cells", allowed=allowed, do=do)
         records.append(Record(location, dict(zip(columns, cells, strict=True))))
     return Records(str(path), columns, _with_points(columns, records) if delimiter == ";" else records)
 

@@ -106,14 +106,11 @@ def csv_text(rows: Iterable[Iterable[object]]) -> str:
 def as_text(shown: Table) -> str:
     """Write a table in columns of plain text, words to the left and numbers to the right."""
     lines = [shown.head, *shown.rows]
-    widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
-    aligned = [
-        "  ".join(
-            cell.ljust(width) if at in shown.words else cell.rjust(width)
-            for at, (cell, width) in enumerate(zip(line, widths, strict=True))
-        ).rstrip()
-        for line in lines
-    ]
+    columns = []
+    for at, column in enumerate(zip(*lines, strict=True)):
+        align, width = str.ljust if at in shown.words else str.rjust, max(map(len, column))
+        columns.append([align(cell, width) for cell in column])
+    aligned = ["  ".join(line).rstrip() for line in zip(*columns, strict=True)]
     aligned.insert(1, "-" * max(map(len, aligned)))
     return "\n".join([shown.caption, "", *aligned, "", *([shown.note, ""] if shown.note else [])])
 

@@ -14,7 +14,7 @@ from townsquare.record.content_hash import HashChain
 from townsquare.record.contract import STATES, RunHeader, StepSummary, check_same_run, summary_rows
 from townsquare.record.frames import frame_schema, to_frame
 from townsquare.record.query import checked_query, query_frames
-from townsquare.record.reader import EVERY_ROW, ALL_STEPS, Steps, Wanted
+from townsquare.record.reader import ALL_STEPS, EVERY_ROW, Steps, Wanted
 from townsquare.record.replay import check_next, check_same_step
 
 

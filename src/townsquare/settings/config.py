@@ -109,7 +109,8 @@ class Feed(Section):
         None, "mean number of rows examined in a step, if the feed has as many (geometric); unset: all rows", ge=1
     )
     outside_share: Share = setting(
-        0.3, "with `depth_mean`: share of rows from other accounts, while both kinds are left (assumed)")  # fmt: skip
+        0.3, "with `depth_mean`: share of rows from other accounts, while both kinds are left (assumed)"
+    )
     error: float = setting(
         0.0, "scale of a logistic error added to the score of each reader and root, constant during a run", ge=0
     )

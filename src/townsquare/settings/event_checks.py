@@ -34,13 +34,9 @@ def named(problem: Problem, events: Any) -> Problem:
         return problem
     event = events[path[1]]
     name = event_name(path[1] + 1, event.get("step") if isinstance(event, Mapping) else None)
-    prefix = f"events.{path[1]}"
-    return replace(
-        problem,
-        where=", ".join([name, *(str(part) for part in path[2:])]),
-        allowed=problem.allowed.replace(f"a setting of {prefix}", "a key of an event"),
-        do=problem.do.replace(f"{prefix}.", ""),
-    )
+    prefix, where = f"events.{path[1]}", ", ".join([name, *map(str, path[2:])])
+    allowed = problem.allowed.replace(f"a setting of {prefix}", "a key of an event")
+    return replace(problem, where=where, allowed=allowed, do=problem.do.replace(f"{prefix}.", ""))
 
 
 def with_steps(merged: Mapping[str, Any], problems: list[Problem]) -> Any:
@@ -86,9 +82,8 @@ def problems_of(config: Config) -> Iterator[Problem]:
         if event.message is not None:
             yield from _audience(number, event.message, names)
             if (event.step, event.message.text) in sent:
-                yield Problem(
-                    ("events", number, "message", "text"), shown(event.message.text), "each message once per step"
-                )
+                path = ("events", number, "message", "text")
+                yield Problem(path, shown(event.message.text), "each message once per step")
             sent.add((event.step, event.message.text))
 
 

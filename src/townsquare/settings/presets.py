@@ -35,10 +35,8 @@ def read_preset(name: str) -> tuple[dict[str, Any], dict[str, str]]:
 def list_presets() -> list[PresetLine]:
     """Return the presets, by name; a heading is the first line of the file."""
     headings = {name: _file(name).read_text(encoding="utf-8").partition("\n")[0] for name in preset_names()}
-    return [
-        PresetLine(name, heading.lstrip("# "), str(read_preset(name)[0]["scenario"]))
-        for name, heading in headings.items()
-    ]
+    scenarios = {name: str(read_preset(name)[0]["scenario"]) for name in headings}
+    return [PresetLine(name, heading.lstrip("# "), scenarios[name]) for name, heading in headings.items()]
 
 
 def _file(name: str) -> Path:

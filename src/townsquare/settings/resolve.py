@@ -257,8 +257,8 @@ def _member_name(family: str, merged: Mapping[str, Any], problems: list[Problem]
     name = given.get(key, default) if isinstance(given, Mapping) else default
     if not isinstance(name, str):
         return None
-    if name not in registry.names(family):
-        words = registry.names(family)
+    words = registry.names(family)
+    if name not in words:
         hint = registry.did_you_mean(name, words)
         problems.append(Problem((section, key), repr(name), ", ".join(words), hint, unknown=True))
         return None
@@ -283,10 +283,8 @@ def _check_params(
             problems.append(wrong)
         else:
             others[key] = checked_other[0]
-    checked = {
-        family: check_model(model, {key: given[key] for key in given if key in own[family]}, (section,), problems)
-        for family, model in models.items()
-    }
+    values = {family: {key: given[key] for key in given if key in own[family]} for family in models}
+    checked = {family: check_model(models[family], of, (section,), problems) for family, of in values.items()}
     return checked, others
 
 

@@ -7,6 +7,7 @@ One JSON Schema holds each setting's type, range, unit, default and meaning; the
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from functools import cache
 from typing import Any
 
@@ -63,11 +64,9 @@ def installed(family: str) -> list[str]:
     """Return the members of a family that can be imported here: one may need an extra that is not installed."""
     names = []
     for name in registry.names(family):
-        try:
+        with suppress(ModuleNotFoundError):
             registry.get(family, name)
-        except ModuleNotFoundError:
-            continue
-        names.append(name)
+            names.append(name)
     return names
 
 
@@ -147,9 +146,8 @@ def at(schema: Schema, path: tuple[str | int, ...]) -> Schema:
     """Return the part of a schema that a path of keys leads to, references followed; empty if none exists."""
     here = follow(schema, schema)
     for key in path:
-        options = [follow(schema, option) for option in here.get("anyOf", [here])]
         part: Schema = {}
-        for option in options:
+        for option in (follow(schema, option) for option in here.get("anyOf", [here])):
             below = option.get("properties", {}).get(key)
             if below is None and isinstance(option.get("additionalProperties"), Mapping):
                 below = option["additionalProperties"]
