@@ -25,6 +25,8 @@ from townsquare.core.actions import ActionKind
 from townsquare.core.files import package_table
 
 Columns = Mapping[str, npt.NDArray[np.generic] | list[str]]
+ByTable = dict[str, Columns]
+"""Rows by the name of their table."""
 NONE = -1  # in a column that points at a row: it points at none
 EPOCH = "2025-01-01"  # what counts as the day of step 0 where a date is wanted; a step is a day
 

@@ -121,7 +121,7 @@ def count(settings: Settings, sample: int = SAMPLE) -> _Counted:
 
 def _stood_in(settings: Settings, stand: Callable[..., ProposedActions]) -> Settings:
     """Return the settings with ``stand`` in place of the policy `llm`, also as a member of a mix."""
-    policy = Policy("llm", llm.Params, stand, reads=llm.POLICY.reads)
+    policy = Policy("llm", llm.POLICY.params, stand, reads=llm.POLICY.reads)
     name = settings.member("policy")
     if name == "mix":
         policy = replace(mix.POLICY, decide=partial(mix.decide, instead={"llm": policy}), bind=None)

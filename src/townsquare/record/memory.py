@@ -28,7 +28,7 @@ class MemoryRecorder:
         self._header: RunHeader | None = None
         self._state, self._health = "stopped", ""
         self._summaries: list[StepSummary] = []
-        self._rows: list[dict[str, schema.Columns]] = []
+        self._rows: list[schema.ByTable] = []
 
     # As a recorder
 

@@ -121,46 +121,35 @@ class Judged(NamedTuple):
     reasoning: Array
 
 
-class Facts(NamedTuple):
-    """The facts that decide whether an action on a row of the feed is refused.
+@nb.njit(inline="always", cache=True)
+def _why(
+    traits: int, gone: bool, own: bool, to_self: bool, length: int, longest: int, helpful: int, follows: bool,
+    hidden: bool, did: bool,
+) -> int:  # fmt: skip
+    """Return why an action on a row of the feed is refused: the first reason that holds, or none.
 
     ``length`` is of the text, 0 for none and for one that says nothing; ``follows`` and ``hidden`` are about the author
     where it is acted on; ``did`` is whether the agent did this before.
     """
-
-    gone: bool
-    own: bool
-    to_self: bool
-    length: int
-    longest: int
-    helpful: int
-    follows: bool
-    hidden: bool
-    did: bool
-
-
-@nb.njit(inline="always", cache=True)
-def _why(traits: int, fact: Facts) -> int:
-    """Return why an action is refused: the first reason that holds, or none."""
-    if fact.gone:
+    if gone:
         return _GONE
-    if fact.own:
+    if own:
         return _OWN
-    if fact.to_self:
+    if to_self:
         return _SELF
-    if traits & WRITES and fact.length == 0:
+    if traits & WRITES and length == 0:
         return _EMPTY
-    if traits & WRITES and fact.length > fact.longest:
+    if traits & WRITES and length > longest:
         return _TOO_LONG
-    if traits & ON_NOTES and not 0 <= fact.helpful < _RATINGS:
+    if traits & ON_NOTES and not 0 <= helpful < _RATINGS:
         return _EMPTY
-    if traits & STARTS and fact.hidden:
+    if traits & STARTS and hidden:
         return _HIDDEN
-    if traits & STARTS and fact.follows:
+    if traits & STARTS and follows:
         return _REPEATED
-    if traits & ENDS and not fact.follows:
+    if traits & ENDS and not follows:
         return _NOT_FOLLOWING
-    return _REPEATED if fact.did or (traits & HIDES and fact.hidden) else _OK
+    return _REPEATED if did or (traits & HIDES and hidden) else _OK
 
 
 @nb.njit(inline="always", cache=True)
@@ -255,8 +244,8 @@ def judge(chosen: Choices, kinds: Kinds, shown: Shown, texts: Texts, past: Past,
             did |= (before >> kind & 1) != 0
             to_self = (traits & ON_AGENTS) != 0 and target == agent
             length = texts.length[text] if 0 <= text < texts.length.shape[0] else 0
-            fact = Facts(gone, own, to_self, length, longest_of[kind], helpful_of[x], follows, hidden, did)
-            reason = _why(traits, fact)
+            longest, helpful = longest_of[kind], helpful_of[x]
+            reason = _why(traits, gone, own, to_self, length, longest, helpful, follows, hidden, did)
             if reason == _OK and traits & ONCE:
                 acted[row - lo] |= np.int64(1) << kind
         reasons[x], ordinals[x], ranks[x], out_targets[x] = reason, x - begin, rank, target

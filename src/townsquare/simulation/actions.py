@@ -99,7 +99,7 @@ def resolve(
     result = np.full(n, schema.NONE, np.int32)
     result[writes] = world.posts.n + np.arange(writes.size)
     result[notes] = world.notes.n + np.arange(notes.size)
-    rows: dict[str, schema.Columns] = {
+    rows: schema.ByTable = {
         "actions": schema.rows(
             "actions", n, step=world.step + 1, agent=choices.agent, kind=choices.kind,
             status=np.where(accepted, ActionStatus.ACCEPTED, ActionStatus.REFUSED),
@@ -248,9 +248,7 @@ def _declared(chosen: ProposedActions, kind: Array, reason: Array, result: Array
     )  # fmt: skip
 
 
-def _notes_and_follows(
-    world: World, kinds: Kinds, choices: Choices, judged: Judged, result: Array
-) -> dict[str, schema.Columns]:
+def _notes_and_follows(world: World, kinds: Kinds, choices: Choices, judged: Judged, result: Array) -> schema.ByTable:
     """Return the notes, ratings and follows that were made, and the follows that ended."""
     agent, target, traits = choices.agent, judged.target, kinds.traits[choices.kind]
     done = np.flatnonzero(judged.reason == Reason.NONE)
@@ -336,7 +334,7 @@ def exposures(world: World, feed: Feed, chosen: ProposedActions) -> Change:
     A row that was not examined is no exposure: it moves no belief, counts for no reach, and the agent can still see it
     for the first time later on.
     """
-    rows: dict[str, schema.Columns] = {"exposures": feed.exposures}
+    rows: schema.ByTable = {"exposures": feed.exposures}
     if chosen.examined is not None and not chosen.examined.all():
         rows["exposures"] = CodedRows.of(feed.exposures).take(chosen.examined)
     if chosen.prompt_stats:

@@ -127,7 +127,7 @@ class Arrivals:
         newborn = start.state
         joined = np.flatnonzero(agents["kind"] == AgentKind.PERSON)
         p = len(scenario.propositions)
-        rows: dict[str, schema.Columns] = {
+        rows: schema.ByTable = {
             "propositions": schema.rows(
                 "propositions", p, proposition=np.arange(p), name=scenario.proposition_names,
                 text=[statement.text for statement in scenario.propositions],
@@ -175,9 +175,9 @@ class Arrivals:
 
     def _rows_of(
         self, agents: Array, people: People, edges: Edges, row: Mapping[str, int], step: int
-    ) -> dict[str, schema.Columns]:
+    ) -> schema.ByTable:
         """Return traits, treatments, personas, profiles and first follows of people that join in ``step``."""
-        rows: dict[str, schema.Columns] = {
+        rows: schema.ByTable = {
             "traits": trait_rows(agents, people.traits),
             **treatment_rows(agents, self.settings.config, people.traits, people.bank),
             "follows": schema.rows(
@@ -252,7 +252,7 @@ class Arrivals:
         growth = self._grow(world, draw)
         return Change({**injected, **growth.rows}, newborn=growth.newborn) if injected or growth.rows else NOTHING
 
-    def _inject(self, world: World) -> dict[str, schema.Columns]:
+    def _inject(self, world: World) -> schema.ByTable:
         step = world.step + 1
         lo, hi = (int(x) for x in np.searchsorted(self.step, [step, step + 1]))
         due, posts, n = self.post[lo:hi], self.scenario.posts, hi - lo
@@ -283,7 +283,7 @@ class Arrivals:
         m = kind.follows_at_birth(self.settings.params["graph"], config.agents)
         popular = np.where(world.persons(), world.in_degree, -1) if self.audiences.publics else world.in_degree
         edges = self._with_sources(attach(new, popular, m, draws(Stage.GRAPH)), new, people)
-        rows: dict[str, schema.Columns] = {
+        rows: schema.ByTable = {
             "agents": schema.rows(
                 "agents", n, agent=new, kind=AgentKind.PERSON, born=step, activity=people.activity,
                 policy=self._members(new, draws), credibility=np.nan, name=_rows_of(people.names, row, n),

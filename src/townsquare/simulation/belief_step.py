@@ -89,24 +89,16 @@ def _count(part: Part, indptr: Array, index: Array, n_stances: Array, out: Array
         out[i + 1] = n
 
 
-class _Credible(NamedTuple):
-    """The credibility of each agent, (n_agents,) float64, and whether it has one, bool.
-
-    Few have. So most look-ups need the flags alone, an eighth of the memory, which stay in the cache.
-    """
-
-    has: Array
-    credibility: Array
-
-
 @nb.njit(nogil=True, cache=True)
 def _spread(
-    part: Part, indptr: Array, shown: _Shown, roots: _Roots, credible: _Credible, n_propositions: int,
+    part: Part, indptr: Array, shown: _Shown, roots: _Roots, credible: tuple[Array, Array], n_propositions: int,
     out_ptr: Array, out: tuple[Array, ...],
 ) -> None:  # fmt: skip
     """Write one output row for each (exposure, stance of its root): by proposition, then feed order, within each agent.
 
-    ``out`` holds the columns of ``Exposed`` after ``indptr``, and the exposure of each row.
+    ``credible`` says which agents have a credibility, (n_agents,) bool, and which one, float64. Few have: most look-ups
+    need the flags alone, an eighth of the memory, which stay in the cache. ``out`` holds the columns of ``Exposed``
+    after ``indptr``, and the exposure of each row.
     """
     code, shown_post, shown_rank, shown_author, shown_first = shown
     _, root_of, proposition_of, stance_of = roots
@@ -155,7 +147,7 @@ class InputsOfStep:
         self._changes = by_agent(out, "holdings")
         self._actions = {name: np.asarray(column) for name, column in out.get("actions").items()}
         credibility = np.asarray(world.agents["credibility"])  # NaN for persons: the rule has its own start
-        self._credible = _Credible(~np.isnan(credibility), credibility)
+        self._credible = ~np.isnan(credibility), credibility
         self._roots = self._shown_roots() if "exposures" in needs else None
         if "own" in needs:
             self._own_counts, self._own_rows = self._engagement(), self._written()
@@ -333,7 +325,7 @@ def advance(
 
     moved = each(move, list(spans(world.n_agents)))
     states = [state for state, *_ in moved]
-    rows: dict[str, schema.Columns] = {"beliefs": belief_rows(world, states, step)}
+    rows: schema.ByTable = {"beliefs": belief_rows(world, states, step)}
     if with_trail and moved:
         rows["trail"] = PartedRows([trail for _, trail, _ in moved])
     if rule.veracities is not None and moved:

@@ -113,7 +113,7 @@ def remember(world: World, out: Batches, agents: Int32, settings: Memory, reads:
     remembered = np.asarray(done["status"]) == ActionStatus.ACCEPTED
     remembered &= np.asarray(done["kind"]) != ActionKind.IGNORE
     actor, about = np.asarray(done["agent"])[remembered], _roots(world, done)[remembered]
-    rows: dict[str, schema.Columns] = {}
+    rows: schema.ByTable = {}
     accessed = _accesses(world, agents, settings, reads, actor, about)
     if accessed:
         rows["memory_accesses"] = accessed
@@ -126,7 +126,7 @@ def remember(world: World, out: Batches, agents: Int32, settings: Memory, reads:
 def memory_rows(
     world: World, agents: Array, texts: Sequence[str], kind: MemoryKind, posts: Array | int = NONE,
     actions: Array | int = ActionKind.IGNORE,
-) -> dict[str, schema.Columns]:  # fmt: skip
+) -> schema.ByTable:  # fmt: skip
     """Return new memories, one a text, and the texts that are not there yet."""
     n, (row, new) = len(texts), world.text_rows(texts)
     memories = schema.rows(

@@ -46,7 +46,7 @@ _AS_THEY_ARE = (
 )  # fmt: skip
 
 
-def call_rows(calls: Sequence[Call], step: int) -> dict[str, schema.Columns]:
+def call_rows(calls: Sequence[Call], step: int) -> schema.ByTable:
     """Return rows of ``model_calls`` in the order of asking; none for no calls."""
     if not calls:
         return {}

@@ -161,7 +161,7 @@ class World:
         first = self.posts["stances"][posts] - (np.cumsum(count) - count)
         return first[which] + np.arange(which.size), which
 
-    def text_rows(self, texts: Iterable[str]) -> tuple[list[int], dict[str, schema.Columns]]:
+    def text_rows(self, texts: Iterable[str]) -> tuple[list[int], schema.ByTable]:
         """Find the row of each text, and rows of the table texts for those that are new, each once."""
         fresh: dict[str, int] = {}
         row = []
@@ -425,7 +425,7 @@ class World:
             done += take
 
 
-def new_texts(fresh: Mapping[str, int]) -> dict[str, schema.Columns]:
+def new_texts(fresh: Mapping[str, int]) -> schema.ByTable:
     """Return rows of the table texts for new texts and their rows; no table for none."""
     rows = schema.rows("texts", len(fresh), text=list(fresh.values()), content=list(fresh))
     return {"texts": rows} if fresh else {}

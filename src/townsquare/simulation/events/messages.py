@@ -33,7 +33,7 @@ def send(world: World, config: Config, scenario: Scenario) -> Change:
         for name, stance in sorted(message.stance.items(), key=lambda item: scenario.proposition_names.index(item[0]))
     ]
     ids = world.posts.n + np.arange(n)
-    rows: dict[str, schema.Columns] = {
+    rows: schema.ByTable = {
         "posts": schema.rows(
             "posts", n, post=ids, key=np.array([_key(step, message) for message in due], U64), kind=PostKind.MESSAGE,
             author=[config.agents + sources.index(message.source) for message in due], root=ids, parent=NONE,

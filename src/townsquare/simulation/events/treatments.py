@@ -47,9 +47,7 @@ def takes_part(treatment: Treatment, traits: Int16, bank: QuestionBank) -> Bool:
     return out
 
 
-def treatment_rows(
-    agents: npt.ArrayLike, config: Config, traits: Int16, bank: QuestionBank
-) -> dict[str, schema.Columns]:
+def treatment_rows(agents: npt.ArrayLike, config: Config, traits: Int16, bank: QuestionBank) -> schema.ByTable:
     """Return rows of the table ``treatments`` for new persons, by agent and treatment; nothing without treatments.
 
     Persons who do not take part in a treatment have no row of it.

@@ -173,9 +173,7 @@ def _extract(texts: list[str], judges: Judges) -> None:
         judges.extracted[new[message]].append(tuple(finding))
 
 
-def claim_rows(
-    world: World, made: Made, judges: Judges, text_row: dict[str, int], n_texts: int
-) -> dict[str, schema.Columns]:
+def claim_rows(world: World, made: Made, judges: Judges, text_row: dict[str, int], n_texts: int) -> schema.ByTable:
     """Return rows of claims, of every estimate of their strengths, of near-duplicates, and of texts that are new.
 
     Parameters

@@ -47,7 +47,7 @@ class Start(NamedTuple):
     """The beliefs that new agents start with, and the rows that belong to them; no rows where stances are stances."""
 
     state: BeliefState
-    rows: dict[str, schema.Columns]
+    rows: schema.ByTable
 
 
 class Newcomers(NamedTuple):
@@ -100,7 +100,7 @@ def started(
     agents, wanted, state, own = new
     if member.unit != "log odds":
         return Start(state, {})
-    rows: dict[str, schema.Columns] = {}
+    rows: schema.ByTable = {}
     if isinstance(params, Params) and params.start == "records":
         if not world.claims.n:
             row = {text: k for k, text in enumerate(texts)}

@@ -7,8 +7,6 @@ feeds either way.
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 import numpy as np
 
 from townsquare.core.array_types import Array, Float, Int32, Int64, read_only
@@ -32,17 +30,10 @@ from townsquare.simulation.feed.rank_kernels import (
 )
 from townsquare.simulation.feed.rankers.contract import ChosenRanker, ReaderCandidates, ReaderRanker
 from townsquare.simulation.feed.ranking_view import RankingView
-from townsquare.simulation.feed.session_kernels import Limits, Sessions, add_error, compose, keep_fresh
+from townsquare.simulation.feed.session_kernels import Sessions, add_error, compose, keep_fresh
 
 PART = 8192
 """Readers whose candidates are held at a time: some hundred thousand rows."""
-
-
-class Gathered(NamedTuple):
-    """Candidates of some readers: ``rows`` (m,) of FEED_ROW, with roots by index; and the same as rankers read them."""
-
-    rows: Array
-    candidates: ReaderCandidates
 
 
 def rank_all(inputs: FeedInputs, readers: Readers) -> Ranked:
@@ -100,8 +91,12 @@ def _as_shown(
     return score
 
 
-def gather(view: RankingView, inputs: FeedInputs, readers: Readers, options: FeedOptions, first: int) -> Gathered:
+def gather(
+    view: RankingView, inputs: FeedInputs, readers: Readers, options: FeedOptions, first: int
+) -> tuple[Array, ReaderCandidates]:
     """Gather what could be in the feeds of ``readers``: rows of followed accounts, then roots of others.
+
+    Returned are ``rows`` (m,) of FEED_ROW, with roots by index, and the same as rankers read them.
 
     From the shared pool come as many roots with the smallest draws as could be shown. What was retrieved is all there,
     but for roots of the reader and of followed accounts. Left out are candidates that are too old, and with
@@ -119,14 +114,13 @@ def gather(view: RankingView, inputs: FeedInputs, readers: Readers, options: Fee
     in_parts(collect, wide.agents.shape[0], followed, inputs.pool, given, wide, ptr, collected, counts)
     if not settings.repeat or settings.window_hours is not None:
         window = settings.window_hours and 2 * settings.window_hours
-        limits = Limits(options.oldest(view.step, window), settings.repeat)
-        of_posts = inputs.roots.row, view.posts["step"]
-        in_parts(keep_fresh, readers.agents.shape[0], readers, ptr, *of_posts, limits, collected, counts)
+        limits = inputs.roots.row, view.posts["step"], options.oldest(view.step, window), settings.repeat
+        in_parts(keep_fresh, readers.agents.shape[0], readers, ptr, *limits, collected, counts)
     np.cumsum(counts, out=indptr[1:])
     m = int(indptr[-1])
     rows, columns = np.empty(m, FEED_ROW), tuple(np.empty(m, np.int32) for _ in range(4))
     in_parts(lay_out, agents.shape[0], agents, ptr, collected, indptr, inputs.roots.row, rows, columns)
-    return Gathered(rows, ReaderCandidates(*map(read_only, (indptr, *columns, rows["slot"] == 0))))
+    return rows, ReaderCandidates(*map(read_only, (indptr, *columns, rows["slot"] == 0)))
 
 
 def _given(view: RankingView, inputs: FeedInputs, first: int, n: int) -> Given:

@@ -77,7 +77,9 @@ class RankingView:
 
     def is_following(self, readers: npt.ArrayLike, authors: npt.ArrayLike) -> Bool:
         """Return for each pair of a reader and an author whether the reader follows the author, (m,)."""
-        return _find(self._follow_keys, self._pairs(readers, authors))[1]
+        keys, wanted = self._follow_keys, self._pairs(readers, authors)
+        at = np.minimum(np.searchsorted(keys, wanted), keys.size - 1)
+        return keys[at] == wanted if keys.size else np.zeros(wanted.shape, np.bool_)
 
     def ties(self, readers: npt.ArrayLike, authors: npt.ArrayLike) -> Int64:
         """Return for each pair how many roots and comments of the author the reader has liked or shared, (m,)."""
@@ -129,11 +131,3 @@ class RankingView:
     def _pairs(self, readers: npt.ArrayLike, authors: npt.ArrayLike) -> Int64:
         """Return one number a pair of agents."""
         return np.asarray(readers, np.int64) * self.agents.n + np.asarray(authors, np.int64)
-
-
-def _find(keys: Int64, wanted: Int64) -> tuple[Int64, Bool]:
-    """Return where each number stands among ascending ``keys``, and whether it is there."""
-    if not keys.size:
-        return np.zeros(wanted.shape, np.int64), np.zeros(wanted.shape, np.bool_)
-    at = np.minimum(np.searchsorted(keys, wanted), keys.size - 1)
-    return at, keys[at] == wanted

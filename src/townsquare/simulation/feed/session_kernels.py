@@ -17,32 +17,26 @@ _LEAST = 2.0**-54
 """Half a unit of the draws: the logit of a draw of 0 would be infinite."""
 
 
-class Limits(NamedTuple):
-    """The first step of roots that may be shown, and whether an agent is shown a root again."""
-
-    oldest_root: int
-    repeat: bool
-
-
 @nb.njit(nogil=True, cache=True)
 def keep_fresh(
-    part: Part, readers: Readers, ptr: Array, root_row: Array, post_step: Array, limits: Limits, rows: Array,
+    part: Part, readers: Readers, ptr: Array, root_row: Array, post_step: Array, oldest: int, repeat: bool, rows: Array,
     counts: Array,
 ) -> None:  # fmt: skip
     """Keep the candidates that may be shown, those of each reader still from ``ptr[i]`` on, and count them.
 
     ``rows`` and ``counts`` are as :func:`townsquare.simulation.feed.rank_kernels.collect` gives them, ``root_row`` are
-    the rows of posts of the roots, ``post_step`` the steps of posts.
+    the rows of posts of the roots, ``post_step`` the steps of posts. Roots of step ``oldest`` or later may be shown,
+    and again if ``repeat``.
     """
     agents, seen_ptr, seen = readers.agents, readers.seen_ptr, readers.seen
-    seen_by = np.full(0 if limits.repeat else post_step.shape[0], -1, np.int32)  # the last reader that saw a root
+    seen_by = np.full(0 if repeat else post_step.shape[0], -1, np.int32)  # the last reader that saw a root
     for i in range(part.start, part.stop):
         local, at = agents[i] - readers.first, ptr[i]
-        for x in range(seen_ptr[local], seen_ptr[local + 1] if not limits.repeat else seen_ptr[local]):
+        for x in range(seen_ptr[local], seen_ptr[local + 1] if not repeat else seen_ptr[local]):
             seen_by[seen[x]] = i
         for e in range(ptr[i], ptr[i] + counts[i]):
             root = root_row[rows[e].root]
-            if post_step[root] >= limits.oldest_root and (limits.repeat or seen_by[root] != i):
+            if post_step[root] >= oldest and (repeat or seen_by[root] != i):
                 rows[at] = rows[e]
                 at += 1
         counts[i] = at - ptr[i]

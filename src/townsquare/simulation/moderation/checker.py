@@ -95,9 +95,7 @@ def queue(world: World, draws: StageDraws, limit: int, *, noted_first: bool) -> 
     return rows[order][:limit].astype(np.int32)
 
 
-def findings_as_rows(
-    world: World, posts: Int32, findings: Findings, down: Bool, why: list[str]
-) -> dict[str, schema.Columns]:
+def findings_as_rows(world: World, posts: Int32, findings: Findings, down: Bool, why: list[str]) -> schema.ByTable:
     """Return verdicts, their log, and takedowns of the posts in ``down``, each with its reason."""
     n, step = posts.size, world.step + 1
     if not n:

@@ -24,7 +24,7 @@ class CrowdParams(MemberParams):
     )
 
 
-def crowd_takedowns(world: World, params: CrowdParams, without: Int32 | None = None) -> dict[str, schema.Columns]:
+def crowd_takedowns(world: World, params: CrowdParams, without: Int32 | None = None) -> schema.ByTable:
     """Log rows of posts that reach a threshold in this step, with the count that did it; flags go before notes.
 
     ``without`` (k,) are posts that come down in this step for another reason.
@@ -33,7 +33,7 @@ def crowd_takedowns(world: World, params: CrowdParams, without: Int32 | None = N
     up = (posts["status"] == PostStatus.ACTIVE) & (posts["kind"] != PostKind.SHARE)
     if without is not None:
         up[without] = False
-    taken: list[dict[str, schema.Columns]] = []
+    taken: list[schema.ByTable] = []
     for name, limit in (("flags", params.takedown_flags), ("notes", params.takedown_notes)):
         if limit is not None:
             rows = np.flatnonzero(up & (posts[name] >= limit))

@@ -98,10 +98,10 @@ def _due(world: World, draws: StageDraws, params: Params, step_hours: float) -> 
     return due
 
 
-def _noted(world: World, draws: StageDraws, posts: Int32, context: ReviewContext) -> dict[str, schema.Columns]:
+def _noted(world: World, draws: StageDraws, posts: Int32, context: ReviewContext) -> schema.ByTable:
     """Return a note on each post, shown at once; its writers are no agents of the run."""
     n, bank = posts.size, context.bank
-    out: dict[str, schema.Columns] = {}
+    out: schema.ByTable = {}
     if bank is not None and bank.notes.size:
         nobody, sourced = np.zeros(n, np.int64), np.ones(n, np.bool_)
         text: Any = bank.note_texts(world, draws, "note text", nobody, posts, sourced=sourced, lasting=True)

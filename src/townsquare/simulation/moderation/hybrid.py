@@ -56,7 +56,7 @@ def review(
     return Change(joined(rows, rows_of_check, _taken_down(world, again, params), crowd))
 
 
-def _noted_posts(world: World, rows: dict[str, schema.Columns]) -> Int32:
+def _noted_posts(world: World, rows: schema.ByTable) -> Int32:
     """Return posts with a shown note once this step's log is applied, ascending, (k,)."""
     status = world.notes["status"].copy()
     if "moderation_log" in rows:
@@ -73,7 +73,7 @@ def _past_the_lower_bar(world: World, noted: Int32, params: Params) -> Int32:
     return selected
 
 
-def _taken_down(world: World, posts: Int32, params: Params) -> dict[str, schema.Columns]:
+def _taken_down(world: World, posts: Int32, params: Params) -> schema.ByTable:
     """Log rows of posts that come down by an earlier verdict."""
     confidence = world.posts["confidence"][posts]
     reasons = [_why(c, params.takedown_noted_at, noted=True) for c in confidence]

@@ -14,7 +14,7 @@ from townsquare.simulation.world import World
 
 def logged(
     world: World, posts: npt.ArrayLike, kind: npt.ArrayLike, reasons: Sequence[str], value: npt.ArrayLike
-) -> dict[str, schema.Columns]:
+) -> schema.ByTable:
     """Log rows of step ``world.step + 1``, one a reason; no table for none."""
     if not reasons:
         return {}
@@ -22,9 +22,9 @@ def logged(
     return {"moderation_log": schema.rows("moderation_log", len(reasons), step=world.step + 1, **columns)}
 
 
-def joined(*parts: Mapping[str, schema.Columns]) -> dict[str, schema.Columns]:
+def joined(*parts: Mapping[str, schema.Columns]) -> schema.ByTable:
     """Return the rows of all parts; logs follow one another, other tables are in one part only."""
-    out: dict[str, schema.Columns] = {}
+    out: schema.ByTable = {}
     for part in parts:
         for name, rows in part.items():
             out[name] = {key: _after(out[name][key], rows[key]) for key in rows} if name in out else rows

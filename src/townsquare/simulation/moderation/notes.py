@@ -15,7 +15,7 @@ from townsquare.simulation.world import World
 NOTE_KINDS = frozenset({ActionKind.ADD_NOTE, ActionKind.RATE_NOTE})
 
 
-def review_notes(world: World, scorer: ChosenNoteScorer) -> dict[str, schema.Columns]:
+def review_notes(world: World, scorer: ChosenNoteScorer) -> schema.ByTable:
     """Log rows for notes that the scorer shows, and for shown ones that it no longer does; and rows of note_scores.
 
     Notes from outside the simulated public (author -1) have no ratings; they stay as they are.
@@ -55,7 +55,7 @@ def scores_before(world: World) -> NoteScores:
     return NoteScores(*(world.notes[name] for name in ("status", "intercept", "factor")))
 
 
-def _recorded(world: World, before: NoteScores, scores: NoteScores) -> dict[str, schema.Columns]:
+def _recorded(world: World, before: NoteScores, scores: NoteScores) -> schema.ByTable:
     changed = scores.status != before.status
     says_more = (scores.status == NoteStatus.NOT_HELPFUL) | (before.status == NoteStatus.NOT_HELPFUL)
     for old, new in ((before.intercept, scores.intercept), (before.factor, scores.factor)):

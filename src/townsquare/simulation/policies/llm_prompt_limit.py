@@ -11,9 +11,10 @@ import re
 from bisect import bisect_right
 from collections.abc import Sequence
 from itertools import accumulate
-from typing import NamedTuple, Protocol
+from typing import NamedTuple
 
 from townsquare.core.errors import SettingError
+from townsquare.simulation.policies.llm_params import Params
 
 WRAPPED = 40
 """Characters reserved for what a server adds to a prompt."""
@@ -24,31 +25,22 @@ KEPT, LEAST = 140, 40
 _SENTENCE = re.compile(r"(?<=[.!?])\s+")
 
 
-class Limits(Protocol):
-    """Settings of a policy that asks a language model."""
-
-    @property
-    def prompt_tokens(self) -> int | None: ...
-    @property
-    def characters_per_token(self) -> float: ...
-
-
-def character_limit(limits: Limits) -> int | None:
+def character_limit(params: Params) -> int | None:
     """Return the maximum number of characters of a prompt; None for no maximum."""
-    if limits.prompt_tokens is None:
+    if params.prompt_tokens is None:
         return None
-    return int(limits.prompt_tokens * limits.characters_per_token) - WRAPPED
+    return int(params.prompt_tokens * params.characters_per_token) - WRAPPED
 
 
-def tokens_of(characters: int, limits: Limits) -> int:
+def tokens_of(characters: int, params: Params) -> int:
     """Return the tokens that a prompt counts for, with what a server adds; rounded up."""
-    return int(-(-(characters + WRAPPED) // limits.characters_per_token))
+    return int(-(-(characters + WRAPPED) // params.characters_per_token))
 
 
-def too_small(limits: Limits, least: int) -> SettingError:
+def too_small(params: Params, least: int) -> SettingError:
     """Return the error for a limit below the length of the instructions alone."""
-    allowed = f"at least {tokens_of(least, limits) + 50} here"
-    return SettingError("policy.prompt_tokens", got=str(limits.prompt_tokens), allowed=allowed)
+    allowed = f"at least {tokens_of(least, params) + 50} here"
+    return SettingError("policy.prompt_tokens", got=str(params.prompt_tokens), allowed=allowed)
 
 
 def kept_lines(lines: Sequence[str], limit: int) -> list[str]:

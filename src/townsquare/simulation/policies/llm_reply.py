@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 
@@ -14,6 +14,7 @@ from townsquare.core.schema import NONE
 from townsquare.models.contract import object_schema
 from townsquare.settings.config import Actions as ActionSettings
 from townsquare.simulation.policies.llm_feed import FeedPage
+from townsquare.simulation.policies.llm_params import Params
 from townsquare.simulation.views import ProposedActions, Views, no_actions, propose
 
 WRITTEN = 600  # characters of a post or note that a model is asked for at most
@@ -24,22 +25,13 @@ RATED = {"yes": Rating.HELPFUL, "somewhat": Rating.SOMEWHAT, "no": Rating.NOT_HE
 _KINDS = {word: kind for kind, word in WORDS.items()}
 
 
-class _Params(Protocol):
-    @property
-    def reasoning(self) -> bool: ...
-    @property
-    def max_actions(self) -> int: ...
-    @property
-    def somewhat(self) -> bool: ...
-
-
 def _stance(names: tuple[str, ...]) -> dict[str, Any]:
     # Whole numbers: grammars of servers keep to their bounds, and not to those of fractions.
     return {"about": {"enum": [*names, "none"]}, "stance": {"type": "integer", "minimum": -TENTHS, "maximum": TENTHS}}
 
 
 def react_schema(
-    page: FeedPage, kinds: list[ActionKind], names: tuple[str, ...], settings: ActionSettings, params: _Params,
+    page: FeedPage, kinds: list[ActionKind], names: tuple[str, ...], settings: ActionSettings, params: Params,
     writes: bool = False,
 ) -> dict[str, Any]:  # fmt: skip
     """Return the JSON Schema of a reply to a feed: lists and texts are bounded, targets fit their actions.
@@ -76,7 +68,7 @@ def _targets(kind: ActionKind, page: FeedPage) -> list[str]:
 
 
 def _branch(
-    kinds: list[ActionKind], page: FeedPage, names: tuple[str, ...], settings: ActionSettings, params: _Params
+    kinds: list[ActionKind], page: FeedPage, names: tuple[str, ...], settings: ActionSettings, params: Params
 ) -> dict[str, Any]:
     """Return entries of kinds of action that have the same targets and fields."""
     spec, more = SPECS[kinds[0]], dict[str, Any]()
@@ -91,20 +83,20 @@ def _branch(
     return object_schema(action=action, target=target, **more)
 
 
-def post_schema(names: tuple[str, ...], settings: ActionSettings, params: _Params) -> dict[str, Any]:
+def post_schema(names: tuple[str, ...], settings: ActionSettings, params: Params) -> dict[str, Any]:
     """Return the JSON Schema of a post."""
     content = {"type": "string", "maxLength": min(settings.post_length, WRITTEN)}
     return object_schema(content=content, **_stance(names), **_reason(params))
 
 
-def _reason(params: _Params) -> dict[str, Any]:
+def _reason(params: Params) -> dict[str, Any]:
     return {"reasoning": {"type": "string", "maxLength": REASON}} if params.reasoning else {}
 
 
 class Replies:
     """Collects the choices of all agents, in the order of agents."""
 
-    def __init__(self, views: Views, params: _Params) -> None:
+    def __init__(self, views: Views, params: Params) -> None:
         self._views, self._params = views, params
         self._rows: list[tuple[int, int, int, int, int, int]] = []
         self._declared: list[tuple[int, int, float, float]] = []

@@ -40,8 +40,8 @@ from townsquare.simulation.policies.propensity_kernels import (
     weigh,
 )
 from townsquare.simulation.policies.propensity_params import Params
-from townsquare.simulation.policies.reading_kernels import Posts, Readers, rate_notes, read
-from townsquare.simulation.policies.writing import choices, ordinals, texts_of
+from townsquare.simulation.policies.reading_kernels import Readers, rate_notes, read
+from townsquare.simulation.policies.writing import choices, ordinals, posts_of, texts_of
 from townsquare.simulation.views import ProposedActions, Views, propose
 
 _KINDS = (
@@ -52,7 +52,8 @@ _LOW = 0.5
 
 def decide(views: Views, draws: StageDraws, params: Params) -> ProposedActions:
     """Propose what every agent does: its posts first, then row by row, kinds in the order of ``ROW_KINDS``."""
-    shown, posts, believed = CodedRows.of(views.rows), _posts(views), views.believed
+    shown, believed = CodedRows.of(views.rows), views.believed
+    posts = posts_of(views, np.broadcast_to(0.0, views.post("key").shape))
     settings = _sharing(params, views.context.asked, believed is not None)
     root = shown.per_root["root"]
     seen = read(posts, root, *(shown.per_root[name] for name in ("likes", "verdict", "note")))
@@ -93,14 +94,6 @@ def _of_note(views: Views, draws: StageDraws, params: Params, agents: Array, not
     after = expit(logit(before) - params.helpful_evidence * sourced)
     more += params.helpful_source * sourced + params.helpful_doubt * (before - after)
     return np.where(np.isnan(quality), 0.0, more)
-
-
-def _posts(views: Views) -> Posts:
-    plausibility = views.post("plausibility")
-    return Posts(
-        plausibility, np.broadcast_to(0.0, plausibility.shape), views.post("key"), views.post("stances"),
-        views.post("n_stances"), views.post_stance("proposition"), views.post_stance("stance"),
-    )  # fmt: skip
 
 
 @lru_cache(maxsize=16)

@@ -21,7 +21,7 @@ from townsquare.core.draws import StageDraws
 from townsquare.core.schema import NONE
 from townsquare.core.threads import in_parts
 from townsquare.simulation.policies.contract import Policy
-from townsquare.simulation.policies.reading_kernels import Posts, Readers, rate_notes, read
+from townsquare.simulation.policies.reading_kernels import Readers, rate_notes, read
 from townsquare.simulation.policies.statistical_kernels import (
     COEFFICIENTS,
     Kinds,
@@ -34,13 +34,13 @@ from townsquare.simulation.policies.statistical_kernels import (
 )
 from townsquare.simulation.policies.statistical_params import Params
 from townsquare.simulation.policies.text_features import FEATURES, feature_table
-from townsquare.simulation.policies.writing import choices, texts_of
+from townsquare.simulation.policies.writing import choices, posts_of, texts_of
 from townsquare.simulation.views import ProposedActions, Views, propose
 
 
 def decide(views: Views, draws: StageDraws, params: Params) -> ProposedActions:
     """Propose what every agent does: its post first, then row by row, kinds in the order of ``ROW_KINDS``."""
-    shown, posts = CodedRows.of(views.rows), _posts(views, params)
+    shown, posts = CodedRows.of(views.rows), posts_of(views, _appeal(views, params))
     seen = read(posts, *(shown.per_root[name] for name in ("root", "likes", "verdict", "note")))
     a_bit_each = np.min_scalar_type((1 << len(ROW_KINDS)) - 1)
     bits, counts = np.empty(shown.n, a_bit_each), np.empty(views.agents.size, np.int64)
@@ -56,13 +56,6 @@ def decide(views: Views, draws: StageDraws, params: Params) -> ProposedActions:
     code, base = shown.index[row[rated]], draws.base("helpful")
     helpful[rated] = rate_notes(readers, position[rated], posts, seen, code, coefficients, np.zeros(rated.size), base)
     return propose(views, views.agents[position], kind, row, text=text, helpful=helpful, declared=declared)
-
-
-def _posts(views: Views, params: Params) -> Posts:
-    return Posts(
-        views.post("plausibility"), _appeal(views, params), views.post("key"), views.post("stances"),
-        views.post("n_stances"), views.post_stance("proposition"), views.post_stance("stance"),
-    )  # fmt: skip
 
 
 def _kinds(views: Views, draws: StageDraws, params: Params) -> Kinds:

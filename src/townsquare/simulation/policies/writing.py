@@ -1,4 +1,4 @@
-"""What agents write, from the scenario's argument bank or its lines without a stance; several policies share it."""
+"""What several policies share: the posts that they read, and what agents write, from the argument bank or plain lines."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from townsquare.core.coded_rows import column_at
 from townsquare.core.draws import StageDraws
 from townsquare.core.schema import NONE
 from townsquare.core.threads import in_parts
-from townsquare.simulation.policies.reading_kernels import list_choices
+from townsquare.simulation.policies.reading_kernels import Posts, list_choices
 from townsquare.simulation.policies.writing_kernels import choose_arguments
 from townsquare.simulation.views import Bank, Views
 
@@ -28,6 +28,13 @@ class WritingParams(Protocol):
     @property
     def text_width(self) -> float:
         """Return the scale of |stance of the argument - own stance| in the choice of an argument."""
+
+
+def posts_of(views: Views, appeal: Array) -> Posts:
+    """Return the columns of posts that kernels read; ``appeal`` (posts,) is that of their words."""
+    columns = (views.post(name) for name in ("key", "stances", "n_stances"))
+    stances = (views.post_stance(name) for name in ("proposition", "stance"))
+    return Posts(views.post("plausibility"), appeal, *columns, *stances)
 
 
 def choices(views: Views, bits: Array, counts: Array, posts: Array) -> tuple[Array, Array, Array]:
