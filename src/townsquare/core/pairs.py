@@ -276,8 +276,7 @@ class Pairs:
     """All blocks of one store. Grows with the number of agents; a block is replaced as a whole."""
 
     def __init__(self, dtype: npt.DTypeLike, n_agents: int = 0) -> None:
-        self.dtype = np.dtype(dtype)
-        self.n_agents = 0
+        self.dtype, self.n_agents = np.dtype(dtype), 0
         self.blocks: list[PairBlock] = []
         self.grow(n_agents)
 

@@ -154,12 +154,11 @@ class Arrivals:
         return list(dict.fromkeys(chain(names, of_posts, of_people)))
 
     def _people(self, first: int, n: int, ordinal: int) -> People:
-        names = self.scenario.proposition_names
-        config, accounts = self.settings.config, self.scenario.accounts
-        known = None if accounts is None else accounts.personas
+        config, accounts, names = self.settings.config, self.scenario.accounts, self.scenario.proposition_names
         people = sample_people(
-            first, n, config.population, names, config.seed, ordinal=ordinal, folder=self.folder, accounts=known
-        )
+            first, n, config.population, names, config.seed, ordinal=ordinal, folder=self.folder,
+            accounts=None if accounts is None else accounts.personas,
+        )  # fmt: skip
         return people if accounts is None or first else replace(people, follows=accounts.follows)
 
     def _called(self, people: People) -> tuple[str, ...]:
@@ -177,13 +176,9 @@ class Arrivals:
         self, agents: Array, people: People, edges: Edges, row: Mapping[str, int], step: int
     ) -> schema.ByTable:
         """Return traits, treatments, personas, profiles and first follows of people that join in ``step``."""
-        rows: schema.ByTable = {
-            "traits": trait_rows(agents, people.traits),
-            **treatment_rows(agents, self.settings.config, people.traits, people.bank),
-            "follows": schema.rows(
-                "follows", edges.follower.size, step=step, follower=edges.follower, followed=edges.followed, change=1
-            ),
-        }
+        rows = treatment_rows(agents, self.settings.config, people.traits, people.bank)
+        rows["traits"] = trait_rows(agents, people.traits)
+        rows["follows"] = schema.rows("follows", edges.follower.size, step=step, change=1, **edges._asdict())
         personas = [row[text] for text in self._personas(people)]
         if personas:
             rows["personas"] = schema.rows("personas", len(personas), agent=agents, text=personas)

@@ -187,17 +187,11 @@ def _roots(world: World, done: schema.Columns) -> Int64:
 def _in_words(world: World, done: schema.Columns, at: int) -> str:
     spec = SPECS[ActionKind(int(np.asarray(done["kind"])[at]))]
     target, text = int(np.asarray(done["target"])[at]), int(np.asarray(done["text"])[at])
-    theirs = ""
-    if spec.on == On.AUTHOR:
-        author = target
-    elif spec.on == On.NOTHING:
-        author = NONE
-    elif spec.on == On.NOTE:
-        author = int(world.posts["author"][world.notes["post"][target]])
-        theirs = snippet(world.texts[int(world.notes["text"][target])])
-    else:
-        author = int(world.posts["author"][target])
-        theirs = snippet(world.texts[int(world.posts["text"][target])])
+    author, theirs = target if spec.on == On.AUTHOR else NONE, ""
+    if spec.on not in (On.AUTHOR, On.NOTHING):
+        post, table = (world.notes["post"][target], world.notes) if spec.on == On.NOTE else (target, world.posts)
+        author = int(world.posts["author"][post])
+        theirs = snippet(world.texts[int(table["text"][target])])
     own = snippet(world.texts[text]) if text >= 0 else ""
     return spec.memory.format(author=called(world, author) if author >= 0 else "", theirs=theirs, own=own)
 
@@ -224,14 +218,12 @@ def reflections_due(world: World, config: Config, statements: Sequence[str], ask
 
 def reflect(world: World, settings: Memory, model: Model, statements: Sequence[str], asker: Asker | None) -> Change:
     """Return reflections of everybody who did something since the last time; by the model if there is an ``asker``."""
-    step = world.step + 1
-    memories = world.agent_memories
+    step, memories = world.step + 1, world.agent_memories
     recent = (memories["kind"] == MemoryKind.INTERACTION) & (memories["step"] > step - settings.reflect_every)
     rows = np.flatnonzero(recent)
     if not rows.size:
         return NOTHING
-    order = np.argsort(memories["agent"][rows], kind="stable")
-    rows = rows[order]
+    rows = rows[np.argsort(memories["agent"][rows], kind="stable")]
     agents, starts = np.unique(memories["agent"][rows], return_index=True)
     groups = np.split(rows, starts[1:])
     if asker is None:
@@ -246,8 +238,7 @@ def reflect(world: World, settings: Memory, model: Model, statements: Sequence[s
 
 
 def _question(world: World, agent: int, rows: Array, step: int, model: Model) -> Request:
-    texts = world.agent_memories["text"]
-    personas = world.personas
+    texts, personas = world.agent_memories["text"], world.personas
     at = np.flatnonzero(personas["agent"] == agent)
     who = world.texts[int(personas["text"][at[0]])] if at.size else "Somebody of whom nothing is known."
     recalled = [world.texts[int(texts[row])] for row in rows[-MOST_MEMORIES:]]

@@ -10,7 +10,7 @@ import pytest
 
 from evidence_world import NoParams, argue, end_step, judges_of, shown, square, take_in
 from raised_errors import raises_error
-from townsquare.beliefs.evidence.contract import Extractor, Found, StrengthJudge, Topics, no_claims
+from townsquare.beliefs.evidence.contract import Extractor, Found, StrengthJudge, Topics
 from townsquare.beliefs.evidence.hashing import EMBEDDER, embed
 from townsquare.beliefs.evidence.hashing import Params as HashingParams
 from townsquare.beliefs.evidence.near import Vectors, cosines, near_pairs
@@ -97,7 +97,7 @@ def words(messages: Sequence[str], topics: Topics, params: NoParams) -> Found:
                 number = np.nan if strength == "?" else float(strength)
                 rows.append((at, 0, 1 if side == "yes" else -1, number, f"the claim {word}", word, "made"))
     if not rows:
-        return no_claims()
+        return Found.of([])
     message, proposition, polarity, strength, text, snippet, tag = zip(*rows, strict=True)
     return Found(
         np.array(message), np.array(proposition, np.int16), np.array(polarity, np.int8), np.array(strength, np.float64),

@@ -70,8 +70,8 @@ class Found(NamedTuple):
     def of(cls, rows: Sequence[tuple[int, int, int, float, str, str, str]]) -> Found:
         """Return the claims, given as one row per claim with values in the order of the attributes.
 
-        >>> Found.of([(0, 2, -1, 0.5, "Tea stains.", "", "")]).proposition.tolist()
-        [2]
+        >>> Found.of([(0, 2, -1, 0.5, "Tea stains.", "", "")]).proposition.tolist(), Found.of([]).text
+        ([2], ())
         """
         columns: list[tuple[Any, ...]] = list(zip(*rows, strict=True)) or [()] * len(cls._fields)
         dtypes = (np.int64, np.int16, np.int8, np.float64)  # of all but the texts
@@ -207,12 +207,3 @@ def check_found(name: str, claims: Found, n_messages: int, n_propositions: int) 
             value = getattr(claims, field)[at]
             raise ContractError(f"extractor {name!r}, claim {at}", got=f"{field} {value!r}", allowed=allowed)
     return claims
-
-
-def no_claims() -> Found:
-    """Return nothing found.
-
-    >>> len(no_claims().text)
-    0
-    """
-    return Found.of([])

@@ -101,8 +101,7 @@ def check_bank(
     DataError
         ``where``, with the side that is empty or the argument at fault, from 0.
     """
-    sign = np.atleast_1d(np.asarray(polarity, np.float64))
-    strong = np.atleast_1d(np.asarray(strength, np.float64))
+    sign, strong = (np.atleast_1d(np.asarray(column, np.float64)) for column in (polarity, strength))
     if sign.shape != strong.shape or sign.ndim != 1:
         allowed = "one polarity and one strength for each argument"
         raise DataError(where, got=f"{sign.shape} polarities and {strong.shape} strengths", allowed=allowed)

@@ -47,9 +47,8 @@ class FeedOptions:
 
     def part(self, lo: int, hi: int) -> FeedOptions:
         """Return the same for the agents at positions ``lo`` to ``hi``."""
-        return replace(
-            self, agents=self.agents[lo:hi], others=self.others[lo:hi], labels=self.labels[lo:hi], sent=self.sent[lo:hi]
-        )
+        columns = {name: getattr(self, name)[lo:hi] for name in ("agents", "others", "labels", "sent")}
+        return replace(self, **columns)
 
 
 def label_weight(verdict: Array, note: Array, weights: LabelWeight) -> Array:

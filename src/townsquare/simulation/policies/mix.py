@@ -131,11 +131,9 @@ def together(parts: list[tuple[ProposedActions, Int64]], views: Views) -> Propos
     action, *stances = (np.concatenate(columns) for columns in zip(*(part.declared for part in chosen), strict=True))
     action = np.argsort(order)[action]  # where each stands in that order
     by_action = np.argsort(action, kind="stable")
-    columns = {name: joined(name)[order] for name in COLUMNS}
+    columns, stats = {name: joined(name)[order] for name in COLUMNS}, _prompt_stats(chosen)
     declared = (action[by_action], *(column[by_action] for column in stances))
-    return ProposedActions(
-        **columns, declared=declared, new_texts=texts, examined=examined, prompt_stats=_prompt_stats(chosen)
-    )
+    return ProposedActions(**columns, declared=declared, new_texts=texts, examined=examined, prompt_stats=stats)
 
 
 def _prompt_stats(chosen: list[ProposedActions]) -> dict[str, Array]:

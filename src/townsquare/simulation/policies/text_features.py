@@ -42,12 +42,8 @@ def features(text: str) -> tuple[float, ...]:
     words = _TAG.sub("", text).split()[:WORDS_READ]
     beginning = " ".join(words).lower()
     capital = [word[0].isupper() for word in words[1:]]
-    return (
-        float(np.log1p(len(_PEOPLE.findall(beginning)))),
-        float(np.log1p(len(_ADDRESS.findall(beginning)))),
-        sum(capital) / len(capital) if capital else 0.0,
-        float(np.log1p(len(_NUMBERS.findall(beginning)))),
-    )
+    people, address, numbers = (float(np.log1p(len(of.findall(beginning)))) for of in (_PEOPLE, _ADDRESS, _NUMBERS))
+    return people, address, sum(capital) / len(capital) if capital else 0.0, numbers
 
 
 def feature_table(texts: list[str]) -> Float:

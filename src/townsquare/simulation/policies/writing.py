@@ -1,4 +1,4 @@
-"""What several policies share: the posts that they read, and what agents write, from the argument bank or plain lines."""
+"""What policies share: the posts that they read, and what agents write, from the argument bank or plain lines."""
 
 from __future__ import annotations
 
