@@ -10,6 +10,8 @@ _CONFUSABLE = str.maketrans(
     "аеорсухіјѕԁһӏкмтвн" + "АЕОРСУХІЈЅКМТВНӀ" + "αορυνικτε" + "ΑΒΕΖΗΙΚΜΝΟΡΤΥΧ",
     "aeopcyxijsdhlkmtbh" + "AEOPCYXIJSKMTBHl" + "aopuvikte" + "ABEZHIKMNOPTYX",
 )
+MOST = 5
+"""Pairs of names that are listed."""
 _UNSEEN = frozenset(("Cf", "Cc", "Cn", "Cs", "Co", "Zs", "Zl", "Zp", "Mn", "Me"))
 _BLANKS = frozenset("\u115f\u1160\u2800\u3164\uffa0")
 """Fillers and the blank of Braille: letters and a sign by their category, of which nothing is seen."""
@@ -40,8 +42,8 @@ def skeleton(name: str) -> str:
     return "".join(character for character in composed if unicodedata.category(character) != "Cf")
 
 
-def lookalike_notices(kind: str, names: Iterable[str], most: int = 5) -> Sequence[str]:
-    """Sentences on names that look alike and represent different things; at most ``most``, and a count of the others.
+def lookalike_notices(kind: str, names: Iterable[str]) -> Sequence[str]:
+    """Sentences on names that look alike and represent different things; at most 5, and a count of the others.
 
     Parameters
     ----------
@@ -58,8 +60,8 @@ def lookalike_notices(kind: str, names: Iterable[str], most: int = 5) -> Sequenc
         before = first.setdefault(skeleton(name), name)
         if before != name:
             pairs.append(f"two {kind} look alike and are not the same: {_spelled(before)} and {_spelled(name)}")
-    more = [f"{len(pairs) - most:,} more {kind} look like others"] if len(pairs) > most else []
-    return pairs[:most] + more
+    more = [f"{len(pairs) - MOST:,} more {kind} look like others"] if len(pairs) > MOST else []
+    return pairs[:MOST] + more
 
 
 def _spelled(name: str) -> str:

@@ -46,15 +46,8 @@ _MAX_THREADS = 8
 
 
 class HashChain:
-    """The hash of all steps added so far.
+    """The hash of all steps added so far; the chain starts from :data:`START`.
 
-    Parameters
-    ----------
-    start : bytes
-        What the chain starts from; part of every hash.
-
-    Examples
-    --------
     >>> one, other = HashChain(), HashChain()
     >>> rows = schema.rows("note_ratings", 2, note=0, agent=[3, 4], step=0, helpful=True)
     >>> by_name = lambda table: rows if table == "note_ratings" else schema.empty(table)
@@ -64,8 +57,8 @@ class HashChain:
     False
     """
 
-    def __init__(self, start: bytes = START) -> None:
-        self._state = hashlib.sha256(start).digest()
+    def __init__(self) -> None:
+        self._state = hashlib.sha256(START).digest()
 
     @property
     def value(self) -> str:

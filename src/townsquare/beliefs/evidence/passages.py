@@ -14,7 +14,6 @@ from townsquare.beliefs.evidence.fitted import fitted
 from townsquare.beliefs.evidence.proposition import Frame
 from townsquare.beliefs.evidence.text import Span, sentences, stem, words
 from townsquare.beliefs.evidence.words import value, word_lists
-from townsquare.core.array_types import Float
 
 MOST_SENTENCES = 200
 """Sentences of a message that are read."""
@@ -48,7 +47,7 @@ def continuation_features(first: str, second: str, frame: Frame) -> list[float]:
     return [float(feature) for feature in features]
 
 
-def passages(text: str, frame: Frame, weights: Float | None = None) -> list[Span]:
+def passages(text: str, frame: Frame) -> list[Span]:
     """Return where the arguments of a text stand: one or more whole sentences each, in order and without overlap.
 
     Parameters
@@ -57,10 +56,8 @@ def passages(text: str, frame: Frame, weights: Float | None = None) -> list[Span
         A message; its first 200 sentences are read.
     frame : Frame
         Of the proposition that it is read under.
-    weights : (21,) float64, optional
-        Of :func:`continuation_features`; the shipped ones if not given.
     """
-    slope: list[float] = (fitted().continuation if weights is None else weights).tolist()
+    slope: list[float] = fitted().continuation.tolist()
     spans = sentences(text)[:MOST_SENTENCES]
     groups: list[Span] = []
     for at, span in enumerate(spans):

@@ -32,7 +32,7 @@ def _stance(names: tuple[str, ...]) -> dict[str, Any]:
 
 def react_schema(
     page: FeedPage, kinds: list[ActionKind], names: tuple[str, ...], settings: ActionSettings, params: Params,
-    writes: bool = False,
+    writes: bool,
 ) -> dict[str, Any]:  # fmt: skip
     """Return the JSON Schema of a reply to a feed: lists and texts are bounded, targets fit their actions.
 
