@@ -66,7 +66,7 @@ def _check_scores(test: MemberUnderTest, chosen: ChosenRanker, made: BusyWorld) 
     persons = made.persons
     inputs = feed_inputs(made.world, RankingView(made.world), chosen, made.options, made.draws(Stage.FEED))
     readers = readers_of(made.world, 0, 0, made.options)
-    candidates = gather(RankingView(made.world), inputs, readers, made.options, 0).candidates
+    _, candidates = gather(RankingView(made.world), inputs, readers, made.options, 0)
 
     def score(places: Int64) -> tuple[Int64, Array]:
         indptr, rows = csr_rows(candidates.indptr, places)
