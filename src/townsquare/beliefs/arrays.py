@@ -162,7 +162,7 @@ def take_state(state: BeliefState, agents: Int64) -> BeliefState:
     beliefs = (getattr(state, name)[agents] for name in Beliefs._fields)
     arrays = {name: array[agents] for name, array in state.arrays.items()}
     pairs = {name: taken(block) for name, block in state.pairs.items()}
-    return BeliefState(*beliefs, arrays, pairs)
+    return BeliefState(*beliefs, arrays=arrays, pairs=pairs)
 
 
 def join_states(first: BeliefState, second: BeliefState) -> BeliefState:
@@ -175,4 +175,4 @@ def join_states(first: BeliefState, second: BeliefState) -> BeliefState:
     beliefs = (np.concatenate([getattr(first, name), getattr(second, name)]) for name in Beliefs._fields)
     arrays = {name: np.concatenate([first.arrays[name], second.arrays[name]]) for name in first.arrays}
     pairs = {name: both(first.pairs[name], second.pairs[name]) for name in first.pairs}
-    return BeliefState(*beliefs, arrays, pairs)
+    return BeliefState(*beliefs, arrays=arrays, pairs=pairs)

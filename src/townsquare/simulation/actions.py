@@ -64,7 +64,11 @@ _ON = {
     On.NOTE: ON_ROWS | ON_NOTES,
 }
 _TIES = {Tie.NONE: 0, Tie.STARTS: STARTS, Tie.ENDS: ENDS}
-_OF_ROWS = {"post": "i4", "author": "i4", "slot": "u1", "offered": "i4", "rank": "i2"}
+_SHOWN = {
+    "agents": "i4", "indptr": "i8", "code": "i4", "root": "i4", "post": "i4", "author": "i4", "slot": "u1",
+    "offered": "i4", "rank": "i2", "examined": "?",
+}  # fmt: skip
+"""Dtypes of :class:`townsquare.simulation.action_kernels.Shown`."""
 _WRITTEN = {"type": PostType.POST, "topic": schema.NONE, "veracity": Veracity.UNKNOWN, "plausibility": 0.5}
 """Columns of posts that agents write."""
 _POST_KINDS = per_kind(np.int8, {k: spec.makes for k, spec in SPECS.items() if spec.makes is not None}, schema.NONE)
@@ -163,10 +167,9 @@ def _shown(feed: Feed, chosen: ProposedActions) -> Shown:
     rows = CodedRows.of(feed.exposures)
     code, root = (rows.index, rows.per_root["root"]) if "root" in rows.per_root else (np.arange(rows.n), rows["root"])
     examined = np.empty(0) if chosen.examined is None else chosen.examined
-    feeds = {"agents": (feed.agents, "i4"), "indptr": (feed.indptr, "i8"), "code": (code, "i4"), "root": (root, "i4")}
-    of_rows = {name: (rows[name], dtype) for name, dtype in _OF_ROWS.items()}
-    columns = {**feeds, **of_rows, "examined": (examined, "?")}
-    return Shown(**{name: _uniform(column, dtype) for name, (column, dtype) in columns.items()})
+    own = {"agents": feed.agents, "indptr": feed.indptr, "code": code, "root": root, "examined": examined}
+    columns = {name: own[name] if name in own else rows[name] for name in Shown._fields}
+    return Shown(**{name: _uniform(column, _SHOWN[name]) for name, column in columns.items()})
 
 
 def _past(world: World, number: int, first: int) -> Past:

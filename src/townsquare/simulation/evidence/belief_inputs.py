@@ -41,8 +41,8 @@ def records_of(world: World, block: PairBlock) -> Records:
     """Return every record of a block of agents, active or not."""
     key, flags = block.key, np.asarray(block.value, np.uint8)
     of_claims = (world.claims[name][key] for name in ("proposition", "polarity", "strength"))
-    of_flags = origin_of(flags), has_flag(flags, ACTIVE), has_flag(flags, AGREED)
-    return Records(block.indptr.view(), key.view(), *of_claims, *of_flags)
+    active, agreed = has_flag(flags, ACTIVE), has_flag(flags, AGREED)
+    return Records(block.indptr.view(), key.view(), *of_claims, origin=origin_of(flags), active=active, agreed=agreed)
 
 
 def _changes(block: PairBlock, first: int, stop: int, rows: Mapping[str, Array]) -> Changes:

@@ -67,8 +67,8 @@ def claim_columns(world: World) -> Claims:
     other = np.r_[pairs["other"], pairs["claim"]].astype(np.int32)
     order = np.lexsort((other, claim))
     columns = (world.claims[name] for name in ("proposition", "polarity", "strength"))
-    similarity = np.r_[pairs["similarity"], pairs["similarity"]][order]
-    return Claims(*columns, offsets(claim, 0, world.claims.n), other[order], similarity)
+    indptr, similarity = offsets(claim, 0, world.claims.n), np.r_[pairs["similarity"], pairs["similarity"]][order]
+    return Claims(*columns, near_indptr=indptr, near_claim=other[order], near_similarity=similarity)
 
 
 def _resolve(

@@ -88,8 +88,8 @@ def build(world: World, ranker: ChosenRanker, options: FeedOptions, draw: StageD
 def readers_of(world: World, number: int, first: int, options: FeedOptions) -> Readers:
     """Return the agents of one block, and what they know."""
     stores = (world.follows, world.seen, world.ratings, world.hidden)
-    known = [column for store in stores for column in store.blocks[number][:2]]
-    return Readers(options.agents, first, *known, options.others, options.labels)
+    follows, seen, rated, hidden = (store.blocks[number][:2] for store in stores)
+    return Readers(options.agents, first, *follows, *seen, *rated, *hidden, options.others, options.labels)
 
 
 def _messages(world: World, inputs: FeedInputs, sent: Int32) -> npt.NDArray[np.void]:

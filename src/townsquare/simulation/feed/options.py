@@ -66,7 +66,8 @@ def uniform_options(agents: Int32, settings: FeedSettings, weights: LabelWeight)
 
 def feed_options(world: World, agents: Int32, config: Config, *, offers: bool = True) -> FeedOptions:
     """Return the options of ``agents`` in step ``world.step + 1``."""
-    others, labels = (effect(world, agents, config, world.step + 1) for effect in (rows_of_others, shows_labels))
+    others = rows_of_others(world, agents, config, world.step + 1)
+    labels = shows_labels(world, agents, config, world.step + 1)
     sent, to_all = sent_to(world, agents, config), config.injection.audience == "everyone"
     feed, weights, hours = config.feed, config.beliefs.label_weight, config.time.step_hours
     return FeedOptions(agents, feed, weights, others, labels, sent, hours, to_all, offers)

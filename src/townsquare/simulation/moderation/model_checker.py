@@ -46,8 +46,7 @@ def _question(world: World, post: int, params: CheckerParams, with_notes: bool) 
     shown |= {name: int(columns[name][post]) for name in ("likes", "shares", "comments")}
     if with_notes:
         at = np.flatnonzero(world.notes["post"] == post)
-        columns = (world.notes[name][at].tolist() for name in ("text", "helpful", "not_helpful"))
-        notes = zip(*columns, strict=True)
+        notes = zip(*(world.notes[name][at].tolist() for name in ("text", "helpful", "not_helpful")), strict=True)
         shown["notes"] = [{"text": world.texts[t], "found_helpful": h, "not_helpful": n} for t, h, n in notes]
     prompt, turn = filled("fact_check", post=quoted(shown)), int(columns["key"][post]) & 0x7FFFFFFF
     return Request.of("fact_check", prompt, _SCHEMA, temperature=params.checker_temperature, max_tokens=512, turn=turn)

@@ -78,8 +78,8 @@ def decide(views: Views, draws: StageDraws, params: Params) -> ProposedActions:
         code, base = shown.index[row[rated]], draws.base("helpful", lasting=True)
         more = _of_note(views, draws, params, views.agents[position[rated]], shown["offered"][row[rated]])
         helpful[rated] = rate_notes(readers, position[rated], posts, seen, code, coefficients, more, base)
-    agents, written = views.agents[position], {"text": text, "declared": declared, "new_texts": new_texts}
-    return propose(views, agents, kind, row, helpful=helpful, **written)
+    agents = views.agents[position]
+    return propose(views, agents, kind, row, text=text, helpful=helpful, declared=declared, new_texts=new_texts)
 
 
 def _of_note(views: Views, draws: StageDraws, params: Params, agents: Array, notes: Array) -> Float:

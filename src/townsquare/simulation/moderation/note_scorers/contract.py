@@ -120,7 +120,7 @@ class ChosenNoteScorer:
         scores = check_type(FAMILY, name, "score", returned, NoteScores)
         for column, dtype in _DTYPES.items():
             check_array(FAMILY, name, column, getattr(scores, column), dtype, (n,), entry="one a note")
-        checks = [("status", scores.status, scores.status < len(NoteStatus), "of NoteStatus")]
+        checks: list[Any] = [("status", scores.status, scores.status < len(NoteStatus), "of NoteStatus")]
         for column, values in (("intercept", scores.intercept), ("factor", scores.factor)):
             checks.append((column, values, ~np.isinf(values), "a finite number, or NaN for none"))
         check_values(FAMILY, name, checks, item="note")
