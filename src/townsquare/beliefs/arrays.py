@@ -159,10 +159,10 @@ def take_state(state: BeliefState, agents: Int64) -> BeliefState:
         offsets, rows = gather(block.indptr, agents)
         return PairBlock(offsets, block.key[rows], block.value[rows])
 
-    beliefs = (getattr(state, name)[agents] for name in Beliefs._fields)
+    beliefs = Beliefs(*(getattr(state, name)[agents] for name in Beliefs._fields))
     arrays = {name: array[agents] for name, array in state.arrays.items()}
     pairs = {name: taken(block) for name, block in state.pairs.items()}
-    return BeliefState(*beliefs, arrays=arrays, pairs=pairs)
+    return BeliefState(*beliefs, arrays, pairs)
 
 
 def join_states(first: BeliefState, second: BeliefState) -> BeliefState:
@@ -172,7 +172,7 @@ def join_states(first: BeliefState, second: BeliefState) -> BeliefState:
         indptr = np.concatenate([a.indptr, b.indptr[1:] + a.indptr[-1]])
         return PairBlock(indptr, np.concatenate([a.key, b.key]), np.concatenate([a.value, b.value]))
 
-    beliefs = (np.concatenate([getattr(first, name), getattr(second, name)]) for name in Beliefs._fields)
+    beliefs = Beliefs(*(np.concatenate([getattr(of, name) for of in (first, second)]) for name in Beliefs._fields))
     arrays = {name: np.concatenate([first.arrays[name], second.arrays[name]]) for name in first.arrays}
     pairs = {name: both(first.pairs[name], second.pairs[name]) for name in first.pairs}
-    return BeliefState(*beliefs, arrays=arrays, pairs=pairs)
+    return BeliefState(*beliefs, arrays, pairs)

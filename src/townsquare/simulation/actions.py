@@ -167,7 +167,13 @@ def _shown(feed: Feed, chosen: ProposedActions) -> Shown:
     rows = CodedRows.of(feed.exposures)
     code, root = (rows.index, rows.per_root["root"]) if "root" in rows.per_root else (np.arange(rows.n), rows["root"])
     examined = np.empty(0) if chosen.examined is None else chosen.examined
-    own = {"agents": feed.agents, "indptr": feed.indptr, "code": code, "root": root, "examined": examined}
+    own: dict[str, Array] = {
+        "agents": feed.agents,
+        "indptr": feed.indptr,
+        "code": code,
+        "root": root,
+        "examined": examined,
+    }
     columns = {name: own[name] if name in own else rows[name] for name in Shown._fields}
     return Shown(**{name: _uniform(column, _SHOWN[name]) for name, column in columns.items()})
 

@@ -66,9 +66,9 @@ def claim_columns(world: World) -> Claims:
     claim = np.r_[pairs["claim"], pairs["other"]].astype(np.int32)
     other = np.r_[pairs["other"], pairs["claim"]].astype(np.int32)
     order = np.lexsort((other, claim))
-    columns = (world.claims[name] for name in ("proposition", "polarity", "strength"))
+    columns = {name: world.claims[name] for name in ("proposition", "polarity", "strength")}
     indptr, similarity = offsets(claim, 0, world.claims.n), np.r_[pairs["similarity"], pairs["similarity"]][order]
-    return Claims(*columns, near_indptr=indptr, near_claim=other[order], near_similarity=similarity)
+    return Claims(**columns, near_indptr=indptr, near_claim=other[order], near_similarity=similarity)
 
 
 def _resolve(
