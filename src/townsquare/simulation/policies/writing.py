@@ -13,8 +13,7 @@ from townsquare.core.coded_rows import column_at
 from townsquare.core.draws import StageDraws
 from townsquare.core.schema import NONE
 from townsquare.core.threads import in_parts
-from townsquare.simulation.policies.reading_kernels import Posts, list_choices
-from townsquare.simulation.policies.writing_kernels import choose_arguments
+from townsquare.simulation.policies.reading_kernels import Posts, choose_arguments, list_choices
 from townsquare.simulation.views import Bank, Views
 
 
