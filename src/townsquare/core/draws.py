@@ -27,7 +27,7 @@ from townsquare.core.array_types import Float, Int64
 from townsquare.core.threads import Part, in_parts
 
 U64 = np.uint64
-_GOLDEN = U64(0x9E3779B97F4A7C15)
+GOLDEN = U64(0x9E3779B97F4A7C15)
 _MIX1 = U64(0xBF58476D1CE4E5B9)
 _MIX2 = U64(0x94D049BB133111EB)
 _MASK = (1 << 64) - 1
@@ -63,7 +63,7 @@ def mix(z: U64) -> U64:
 @nb.njit(inline="always", cache=True)
 def key2(base: U64, agent: int, key: U64) -> U64:
     """Return the 64 bits for (base, agent, key). ``agent`` is any integer, ``key`` a uint64."""
-    return mix(mix(base + U64(agent) * _GOLDEN) ^ key)
+    return mix(mix(base + U64(agent) * GOLDEN) ^ key)
 
 
 @nb.njit(inline="always", cache=True)
@@ -72,7 +72,7 @@ def key1(base: U64, agent: int) -> U64:
 
     For kernels that draw by many keys for one agent.
     """
-    return mix(base + U64(agent) * _GOLDEN)
+    return mix(base + U64(agent) * GOLDEN)
 
 
 @nb.njit(inline="always", cache=True)
@@ -105,7 +105,7 @@ def chain(*words: int) -> int:
     """
     z = 0
     for word in words:
-        z = _mix_int((z + ((word + 1) & _MASK) * int(_GOLDEN)) & _MASK)
+        z = _mix_int((z + ((word + 1) & _MASK) * int(GOLDEN)) & _MASK)
     return z
 
 
@@ -125,7 +125,7 @@ def bits_oracle(base: U64, agents: Int64, keys: npt.NDArray[U64]) -> npt.NDArray
     kernel: Any = mix
     finalize = kernel.py_func
     with np.errstate(over="ignore"):
-        agent_bits = finalize(base + agents.astype(np.int64).astype(U64) * _GOLDEN)
+        agent_bits = finalize(base + agents.astype(np.int64).astype(U64) * GOLDEN)
         return np.asarray(finalize(agent_bits ^ keys.astype(U64)), U64)
 
 

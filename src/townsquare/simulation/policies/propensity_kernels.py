@@ -9,12 +9,11 @@ import numba as nb
 import numpy as np
 
 from townsquare.core.array_types import Array
-from townsquare.core.draws import U64, key2, mix, u01
+from townsquare.core.draws import GOLDEN, U64, key2, mix, u01
 from townsquare.core.enums import Slot, Verdict
 from townsquare.core.threads import Part, in_parts
 from townsquare.simulation.policies.reading_kernels import Posts, Readers, stance_distance
 
-_GOLDEN = U64(0x9E3779B97F4A7C15)
 _COMMENT_SLOT, _FALSE = int(Slot.COMMENT), int(Verdict.FALSE)
 _LEAST_PERSON = 0.05  # likes spread less over people than shares do: a person's propensity counts as this at least
 _MOST_LIKES = 0.5
@@ -87,7 +86,7 @@ def gauss(base: U64, agent: int, key: U64) -> float:
     """Return a standard normal draw for (base, agent, key), by Box and Muller's method."""
     bits = key2(base, agent, key)
     radius = math.sqrt(-2.0 * math.log(1.0 - u01(bits)))
-    return radius * math.cos(2.0 * math.pi * u01(mix(bits + _GOLDEN)))
+    return radius * math.cos(2.0 * math.pi * u01(mix(bits + GOLDEN)))
 
 
 @nb.njit(nogil=True, cache=True, error_model="numpy")

@@ -1,4 +1,4 @@
-"""The compiled parts that policies share: what a reader sees of a post, lists of choices, arguments, ratings of notes."""
+"""The compiled parts that policies share: what a reader sees of a post, choices, arguments, ratings of notes."""
 
 from __future__ import annotations
 
@@ -10,11 +10,10 @@ import numpy as np
 import numpy.typing as npt
 
 from townsquare.core.array_types import Array
-from townsquare.core.draws import U64, key2, mix, u01
+from townsquare.core.draws import GOLDEN, U64, key2, mix, u01
 from townsquare.core.enums import Rating
 from townsquare.core.threads import Part
 
-_GOLDEN = U64(0x9E3779B97F4A7C15)
 _NOT_HELPFUL, _HELPFUL, _SOMEWHAT = int(Rating.NOT_HELPFUL), int(Rating.HELPFUL), int(Rating.SOMEWHAT)
 
 
@@ -131,7 +130,7 @@ def choose_arguments(
             for x in range(ptr[p], ptr[p + 1]):
                 j = entry[x]
                 if (stance_of[j] > 0.0) == side_wanted:
-                    u = u01(mix(start + U64(j + 1) * _GOLDEN)) + 5e-17
+                    u = u01(mix(start + U64(j + 1) * GOLDEN)) + 5e-17
                     value = -abs(stance_of[j] - stance[i]) / width - math.log(-math.log(u))
                     if value > best:
                         best, out[i] = value, j
