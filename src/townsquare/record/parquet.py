@@ -116,8 +116,8 @@ def _looked_up(second: Path, column: schema.Column) -> pl.Expr:
     def look_up(code: pl.Series) -> pl.Series:
         return pl.read_parquet(second, columns=[column.name], hive_partitioning=False)[column.name].gather(code)
 
-    found = pl.col(CODE).map_batches(look_up, return_dtype=dtype_of(column), is_elementwise=True)
-    return found.alias(column.name)
+    values = pl.col(CODE).map_batches(look_up, return_dtype=dtype_of(column), is_elementwise=True)
+    return values.alias(column.name)
 
 
 def remove_uncommitted(folder: Path, last: int) -> list[Path]:

@@ -65,8 +65,8 @@ class KernelCount(event.Listener):
     def total(self) -> int:
         """Kernels in the modules that are loaded; those that are inlined are compiled as parts of others."""
         modules = [module for name, module in list(sys.modules.items()) if name.startswith(PACKAGE)]
-        found = (value for module in modules for value in vars(module).values() if isinstance(value, Dispatcher))
-        kernels = {id(kernel): kernel for kernel in found}
+        values = (x for module in modules for x in vars(module).values() if isinstance(x, Dispatcher))
+        kernels = {id(kernel): kernel for kernel in values}
         return sum(kernel.targetoptions.get("inline") != "always" for kernel in kernels.values())
 
 

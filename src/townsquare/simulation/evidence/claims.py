@@ -244,16 +244,16 @@ def _near_rows(world: World, judges: Judges, made: Made, claim: Array, new: Arra
     polarity = np.r_[world.claims["polarity"][old], made.polarity[new]]
     rows = np.r_[world.claims["claim"][old], claim[new]]
     threshold = min(judges.theta, judges.theta_self) if judges.own_claims else judges.theta
-    found: list[NearPairs] = []
+    pairs: list[NearPairs] = []
     for kind in sorted(set(zip(made.proposition[new].tolist(), made.polarity[new].tolist(), strict=True))):
         at = np.flatnonzero((proposition == kind[0]) & (polarity == kind[1]))
         first = int(np.searchsorted(at, old.size))
         texts = _texts(world, old[at[:first]]) + made.texts(new[at[first:] - old.size])
         later, earlier, similarity = near_pairs(judges.vectors.of(texts), texts, first, threshold)
-        found.append(NearPairs(rows[at[later]], rows[at[earlier]], similarity))
-    if not found:
+        pairs.append(NearPairs(rows[at[later]], rows[at[earlier]], similarity))
+    if not pairs:
         return schema.empty("near_duplicates")
-    claim, other, similarity = (np.concatenate(column) for column in zip(*found, strict=True))
+    claim, other, similarity = (np.concatenate(column) for column in zip(*pairs, strict=True))
     order = np.lexsort((other, claim))
     columns = {"claim": claim[order], "other": other[order], "similarity": similarity[order]}
     return schema.rows("near_duplicates", order.size, **columns)

@@ -80,9 +80,9 @@ def _resolve(
     weight = np.ones(incoming.claim.size)
     weight[~incoming.own] = exposures.at("weight", incoming.row[~incoming.own])
     flags: Any = block.value
-    rows, held = Incoming(incoming.indptr, slot, incoming.own, weight), HeldRecords(block.indptr, block.key, flags)
+    rows, records = Incoming(incoming.indptr, slot, incoming.own, weight), HeldRecords(block.indptr, block.key, flags)
     stance, out = np.ascontiguousarray(world.belief[number].stance), room_for(incoming.claim.size)
-    in_parts(receive, rows.indptr.shape[0] - 1, rows, claims, held, stance, at, out)
+    in_parts(receive, rows.indptr.shape[0] - 1, rows, claims, records, stance, at, out)
     return out
 
 

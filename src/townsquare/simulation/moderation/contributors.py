@@ -140,8 +140,8 @@ def with_quality(world: World, done: Change, params: ContributorParams, draw: St
     quality = np.sqrt(params.skill) * lasting + np.sqrt(1 - params.skill) * effort
     sourced = _sourced(world, params, post, draw)
     text, of_bank = np.array(notes["text"]), np.isin(notes["text"], bank.notes)
-    writer, root, found = author[of_bank], post[of_bank], sourced[of_bank]
-    text[of_bank] = bank.note_texts(world, draw, "note text", writer, root, sourced=found, lasting=True)
+    writer, root, cited = author[of_bank], post[of_bank], sourced[of_bank]
+    text[of_bank] = bank.note_texts(world, draw, "note text", writer, root, sourced=cited, lasting=True)
     more = {"quality": quality, "sourced": sourced.astype(np.int8), "text": text}
     return Change({**done.rows, "notes": {**notes, **more}})
 
