@@ -30,7 +30,7 @@ def bundle(
     out
         Output file.
     hypotheses
-        A YAML file with a list `hypotheses` of {outcome, arm, expect} (see docs/analysis-beliefs.md), or a plain text.
+        A YAML file with a list `hypotheses` of {outcome, arm, expect} (see docs/comparisons.md), or a plain text.
     seeds
         Seeds of planned runs: how many (10), a list (3,5,8) or a range (1-20).
     targets
