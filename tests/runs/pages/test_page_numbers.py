@@ -17,6 +17,7 @@ from townsquare.core.enums import LogKind, Verdict
 from townsquare.experiments.methods import methods
 from townsquare.pages.report.moderation import moderation_section
 from townsquare.pages.report.run_page import run_page
+from townsquare.pages.report.stances import stance_section
 
 RUNS = {
     "steps": ("health-rumor@1", {"agents": 80, "steps": 16, "moderation.strategy": "hybrid"}),
@@ -129,3 +130,14 @@ def test_methods_name_the_steps_that_were_run_and_the_warm_up(tmp_path: Path) ->
             record.execute(f"DELETE FROM {table} WHERE step = 3")
     stopped = ts.Run.open(tmp_path / "run")
     assert "at the start, the first 2 of 3 steps." in methods(stopped)
+
+
+def test_polarization_is_of_the_people_it_names(run: CachedRun) -> None:
+    says = " ".join(stance_section(run).says)
+    for statement in run.table("propositions")["proposition"]:
+        for step in (0, run.last_step):
+            x = run.table("beliefs").filter(step=step, proposition=statement)["stance"].to_numpy()
+            apart = abs(x[:, None] - x[None, :])
+            grew = run.table("agents").filter(kind=0)["born"].max() != 0
+            people = rf" \(over {x.size} people\)" if grew else ""
+            assert re.search(rf"{apart.var():.3f}{people}( to|\.)", says)

@@ -194,8 +194,9 @@ def _overshoot(moves: pl.DataFrame) -> str:
         return unknown if moves.height else ""
     n, moved = int(counted.sum()), int(moves["moved"].sum())
     if not n:
-        return "No belief change went beyond the stances that the person had seen."
-    return f"{number(n)} of {number(moved)} belief changes overshot: they went beyond every stance the person had seen."
+        return "No posts shown moved a person beyond its previous stance and all stances shown."
+    beyond = "the posts shown moved the person beyond its previous stance and all stances shown"
+    return f"{number(n)} of {number(moved)} belief changes overshot: {beyond}."
 
 
 def _refused(refused: pl.DataFrame, steps: pl.DataFrame) -> str:

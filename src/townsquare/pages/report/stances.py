@@ -116,7 +116,9 @@ def _sentence(row: dict[str, Any], course: pl.DataFrame, side: float, clock: Clo
     sentences = [f"{statement}: over {people}, {changed}, with a mean absolute shift of {shift}."]
     if not math.isnan(row["spread_kept"]):
         sentences.append(f"The standard deviation is {percent(row['spread_kept'])} of its {initial}.")
-    before, after = (three(ends["polarization"]) for ends in (start, end))
+    grew = start["agents"] != end["agents"]  # unlike the changes above, of everybody present
+    over = [f" (over {count(ends['agents'], 'person', 'people')})" if grew else "" for ends in (start, end)]
+    before, after = (three(ends["polarization"]) + people for ends, people in zip((start, end), over, strict=True))
     sentences.append(capital(f"{over_whole_run(clock)}polarization changed from {before} to {after}."))
     return " ".join([*sentences, _accuracy(row, side)])
 
