@@ -26,6 +26,10 @@ def test_steps_with_a_length_are_drawn_in_time_with_the_end_of_the_warm_up() -> 
     assert ">hours<" in short
     assert "end of warm-up" not in short
     assert ">12<" in short
+    within = drawn(Clock(24, 1.0, 48))
+    assert "end of warm-up" not in within
+    assert ">24<" in within
+    assert ">48<" not in within
 
 
 def test_steps_without_a_length_are_drawn_as_steps() -> None:

@@ -29,8 +29,8 @@ FEW_STEPS = 30
 def over_steps(axes: Chart, clock: Clock, label: str, *, ages: bool = False) -> None:
     """Draw a horizontal axis of time, and what the other one shows.
 
-    It is in days or hours where steps have a length, with a line at the end of the warm-up, else in whole steps.
-    ``ages`` are those of posts, which have no warm-up.
+    It is in days or hours where steps have a length, with a line at the end of a warm-up that is over, else in whole
+    steps. ``ages`` are those of posts, which have no warm-up.
     """
     axes.set(ylabel=label)
     amounts(axes)
@@ -43,7 +43,7 @@ def over_steps(axes: Chart, clock: Clock, label: str, *, ages: bool = False) -> 
         return
     places, names, unit = clock.ticks()
     axes.set(xlabel=f"age of the post ({unit})" if ages else unit, xticks=places, xticklabels=names)
-    if clock.warm_up and not ages:
+    if 0 < clock.warm_up <= clock.last and not ages:
         axes.axvline(clock.warm_up, color=color("muted"), linewidth=1.0, linestyle=DOTTED, zorder=1.5)
         units: dict[str, Any] = {"xycoords": ("data", "axes fraction"), "textcoords": "offset points"}
         axes.annotate(
