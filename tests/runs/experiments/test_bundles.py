@@ -112,6 +112,10 @@ def test_hypotheses_name_what_there_is(tmp_path: Path) -> None:
         (tmp_path / "h.yaml").write_text(HYPOTHESES.replace(old, new), encoding="utf-8")
         with pytest.raises(error):
             freeze(plan, tmp_path / "h.yaml")
+    (tmp_path / "h.yaml").write_text(HYPOTHESES, encoding="utf-8")
+    assert len(freeze(plan, tmp_path / "h.yaml").hypotheses) == 2
+    with raises_error(SettingError, got="several runs of one arm and seed"):
+        freeze([*plan, *planned(ts.resolve_for("synthetic:20", agents=31, steps=3), VARY, [1])], tmp_path / "h.yaml")
     (tmp_path / "h.md").write_text("We expect less.", encoding="utf-8")
     assert freeze(plan, tmp_path / "h.md").notes == "We expect less."
     with raises_error(SettingError, got="no run"):

@@ -183,11 +183,15 @@ def freeze(
     Raises
     ------
     SettingError, UnknownName, DataError
-        Nothing to freeze; or a hypothesis names an outcome, an arm or an expectation that there is not.
+        Nothing to freeze; or a hypothesis names an outcome, an arm or an expectation that there is not, or an arm that
+        two studies have.
     """
     if not entries:
         raise SettingError("bundle", got="no run", allowed="at least one run, recorded or planned")
     listed, notes = _hypotheses(hypotheses, {entry.arm for entry in entries})
+    if listed and len({(entry.arm, entry.seed) for entry in entries}) < len(entries):
+        do = "make a bundle of each study"
+        raise SettingError(str(hypotheses), got="hypotheses about several runs of one arm and seed", do=do)
     made = (now or datetime.now(UTC)).isoformat(timespec="seconds")
     measures = {
         each.name: {"title": each.heading, "definition": each.definition, "unit": each.unit, "higher": each.higher}
