@@ -45,6 +45,7 @@ _SCALES = {"stance", "accuracy, 0 to 1", "proportion", "ratio", "0 or 1", "0 to 
 _SIGNED = {"engagement_gap_per_post"}
 """Outcomes that may be negative: no percent of the baseline either."""
 FEW_SEEDS = 5
+_Runs = Mapping[tuple[str, int], Run]
 _UNCORRECTED = "suggestive"
 MOST_LOOKED_AT = 8
 """Arms of a first look; more make no line that one can read."""
@@ -169,7 +170,7 @@ def answer(experiment: Experiment, outcome: str | None = None, *, rules: int = 2
         if len(experiment.arms) > 1
         else (alone,),
         _mover_lines(_mover(experiment), short),
-        tuple(_cautions(experiment, runs, short, second_rule=bool(second))),
+        tuple(_cautions(experiment, made, runs, short, second_rule=bool(second))),
         primary,
         base,
         made,
@@ -371,9 +372,7 @@ def _beliefs(made: pl.DataFrame, base: str) -> list[str]:
     return [f"{within}{least:g} (largest {detail})."]
 
 
-def _second(
-    made: pl.DataFrame, runs: Mapping[tuple[str, int], Run], baseline: str, by_name: Mapping[str, str]
-) -> list[str]:
+def _second(made: pl.DataFrame, runs: _Runs, baseline: str, by_name: Mapping[str, str]) -> list[str]:
     """Say what a second belief rule makes of the largest difference in a mean belief."""
     shifts = made.filter(pl.col("outcome").str.starts_with("shift."), pl.col("difference") != 0)
     if not shifts.height:
@@ -422,16 +421,19 @@ def _mover_lines(largest: tuple[str, int, Mover] | None, short: Mapping[str, str
 
 
 def _cautions(
-    experiment: Experiment, runs: Mapping[tuple[str, int], Run], short: Mapping[str, str], *, second_rule: bool
+    experiment: Experiment, made: pl.DataFrame, runs: _Runs, short: Mapping[str, str], *, second_rule: bool
 ) -> Iterable[str]:
-    failed = len(experiment.failed)
+    failed, seeds = len(experiment.failed), len(experiment.seeds)
+    fewest = min(made.filter(role="primary")["pairs"], default=seeds)
     if failed:
         yield f"{count(failed, 'run')} failed and {'is' if failed == 1 else 'are'} left out."
+    elif fewest < seeds:
+        yield f"The primary outcome is undefined in some runs: differences are of as few as {fewest} of {seeds} seeds."
     several = len(short) > 1
-    if several and len(experiment.seeds) < 2:
+    if several and seeds < 2:
         yield "One seed only: no difference has a CI, and each may be chance."
-    elif several and len(experiment.seeds) < FEW_SEEDS:
-        yield f"Only {len(experiment.seeds)} seeds per arm: effects that are not large cannot be told from chance."
+    elif several and seeds < FEW_SEEDS:
+        yield f"Only {seeds} seeds per arm: effects that are not large cannot be told from chance."
     seed = min(seed for arm, seed in runs if arm == experiment.baseline)
     base = CachedRun(runs[experiment.baseline, seed], large=True)
     of_seed = [f"seed {seed}"] if len(experiment.seeds) > 1 else []

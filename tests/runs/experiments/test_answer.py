@@ -279,3 +279,12 @@ def test_a_comparison_within_its_warm_up_says_nothing_of_changes_since(tmp_path:
     said = str(answer(compare([base], {"policy": ["statistical", "silent"]}, SEEDS, tmp_path / "out", workers=1)))
     assert "ends within its warm-up" in said
     assert "Mean stances moved" not in said
+
+
+def test_seeds_without_a_primary_outcome_are_a_caution(experiment: Experiment) -> None:
+    def undefined(run: ArmRun) -> dict[str, float]:
+        return {experiment.primary: math.nan} if (run.arm.endswith("hybrid"), run.seed) == (True, 2) else {}
+
+    said = "The primary outcome is undefined in some runs: differences are of as few as 1 of 2 seeds."
+    assert said in answer(with_outcomes(experiment, undefined)).cautions
+    assert said not in answer(experiment).cautions
