@@ -9,25 +9,7 @@ from townsquare.analysis.outcomes import describe, outcomes
 from townsquare.analysis.reach import exposure_counts, reach, reach_over_time
 
 __all__ = [
-    "Measure",
-    "Reads",
-    "belief_change",
-    "belief_course",
-    "belief_movement",
-    "describe",
-    "engagement",
-    "engagement_balance",
-    "engagement_by_post",
-    "exposure_counts",
-    "labels",
-    "moderation",
-    "moderation_events",
-    "outcomes",
-    "participation",
-    "reach",
-    "reach_over_time",
-    "refusals",
-    "stance_bins",
-    "stance_lines",
-    "true_sides",
-]
+    "Measure", "Reads", "belief_change", "belief_course", "belief_movement", "describe", "engagement",
+    "engagement_balance", "engagement_by_post", "exposure_counts", "labels", "moderation", "moderation_events",
+    "outcomes", "participation", "reach", "reach_over_time", "refusals", "stance_bins", "stance_lines", "true_sides",
+]  # fmt: skip

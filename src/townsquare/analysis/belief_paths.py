@@ -75,8 +75,7 @@ def crossing_counts(run: Reads) -> pl.DataFrame:
     """
     stayed, side = pl.col("stayed"), pl.col("ended")
     to_sides = int_sum(stayed & (side > 0), "to_for"), int_sum(stayed & (side < 0), "to_against")
-    flips = int_sum(pl.col("crossings") - 1, "flips")
-    columns = row_count("crossed"), *to_sides, int_sum(~stayed, "returned"), flips
+    columns = row_count("crossed"), *to_sides, int_sum(~stayed, "returned"), int_sum(pl.col("crossings") - 1, "flips")
     counts = crossings(run).group_by("proposition").agg(*columns)
     named = names(run).select("proposition", "name").join(counts, on="proposition", how="left")
     return named.with_columns(pl.exclude("proposition", "name").fill_null(0)).sort("proposition")
@@ -113,8 +112,7 @@ def persistence(run: Reads, veracity: str | None = None) -> pl.DataFrame:
     speaks = run.table("post_stances").join(counted.select(pl.col("root").alias("post")), on="post")
     about = speaks.lazy().select(pl.col("post").alias("root"), "proposition")
     shown = run.lazy("exposures").select("step", "agent", "root").join(about, on="root")
-    ends = shown.group_by(_PERSON).agg(pl.col("step").max().alias("ended"))
-    since = _with_start(run).join(ends, on=_PERSON)
+    since = _with_start(run).join(shown.group_by(_PERSON).agg(pl.col("step").max().alias("ended")), on=_PERSON)
     displaced = (pl.col("stance") - pl.col("start")).alias("displaced")
     at_end = since.filter(pl.col("step") == pl.col("ended")).select(*_PERSON, displaced)
     after = since.filter(pl.col("step") >= pl.col("ended")).join(at_end, on=_PERSON)

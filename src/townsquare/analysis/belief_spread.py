@@ -80,10 +80,7 @@ def accuracy_course(run: Reads) -> pl.DataFrame:
     toward = pl.col("stance") * pl.col("side")
     accuracy = (1.0 + toward) / 2.0
     beliefs = person_beliefs(run).select("step", "proposition", "stance").join(sides, on="proposition")
-    courses = beliefs.group_by("step", "proposition", "name", "side").agg(
-        accuracy.mean().alias("accuracy"),
-        (toward > 0).mean().alias("right_side"),
-        (toward < -HALF).mean().alias("confident_wrong"),
-        accuracy.std(ddof=0).alias("spread"),
-    )
+    shares = {"right_side": (toward > 0).mean(), "confident_wrong": (toward < -HALF).mean()}
+    groups = beliefs.group_by("step", "proposition", "name", "side")
+    courses = groups.agg(accuracy=accuracy.mean(), **shares, spread=accuracy.std(ddof=0))
     return courses.pipe(collected, ORDERED).sort("step", "proposition")

@@ -78,9 +78,8 @@ def true_sides(run: Reads) -> pl.DataFrame:
     true = (pl.col("kind") == PostKind.INJECTED) & (pl.col("veracity") == Veracity.TRUE)
     stances = run.table("post_stances").join(run.table("posts").filter(true).select("post"), on="post")
     sign = pl.col("stance").sign()
-    sums = stances.group_by("proposition").agg(
-        row_count("posts"), pl.col("stance").mean().alias("mean_stance"), low=sign.min(), high=sign.max()
-    )
+    mean = pl.col("stance").mean().alias("mean_stance")
+    sums = stances.group_by("proposition").agg(row_count("posts"), mean, low=sign.min(), high=sign.max())
     stated = pl.col("veracity").replace_strict({int(Veracity.TRUE): 1.0, int(Veracity.FALSE): -1.0}, default=None)
     one_side = pl.when(pl.col("low") * pl.col("high") >= 0).then((pl.col("low") + pl.col("high")).sign())
     side = pl.coalesce(stated, one_side.replace(0.0, None), float("nan")).alias("side")
@@ -155,9 +154,8 @@ def stance_bins(run: Reads) -> pl.DataFrame:
         One row per step, proposition and bin that is not empty: ``step``, ``proposition``, ``bin`` (int32, 0 to
         19; a stance of 1 belongs to the last, one that is no number to none), ``agents`` (int64).
     """
-    counts = distributions(run).select(
-        "step", "proposition", bin=pl.lit([*range(BINS)], pl.List(pl.Int32)), agents="bins"
-    )
+    bins = pl.lit([*range(BINS)], pl.List(pl.Int32))
+    counts = distributions(run).select("step", "proposition", bin=bins, agents="bins")
     return counts.explode("bin", "agents").filter(pl.col("agents") > 0)
 
 
@@ -216,19 +214,12 @@ def starts_and_ends(run: Reads) -> pl.LazyFrame:
 def moves_by(rows: pl.LazyFrame, *by: str) -> pl.DataFrame:
     """Return columns ``agents`` to ``changed_side`` of :func:`belief_change`, by group of :func:`starts_and_ends`."""
     start, end = pl.col("start"), pl.col("end")
-    before, after = start.std(ddof=0), end.std(ddof=0)
-    moves = rows.group_by(by).agg(
-        row_count("agents"),
-        start.mean().alias("mean_start"),
-        end.mean().alias("mean_end"),
-        (end - start).mean().alias("shift"),
-        (end - start).abs().mean().alias("absolute_shift"),
-        before.alias("sd_start"),
-        after.alias("sd_end"),
-        pl.when(before > 1e-12).then(after / before).otherwise(float("nan")).alias("spread_kept"),
-        (start * end < 0).mean().alias("changed_side"),
-    )
-    return moves.pipe(collected, ORDERED)
+    before, after, shift = start.std(ddof=0), end.std(ddof=0), end - start
+    remaining = pl.when(before > 1e-12).then(after / before).otherwise(float("nan"))
+    means = {"mean_start": start.mean(), "mean_end": end.mean()}
+    shifts = {"shift": shift.mean(), "absolute_shift": shift.abs().mean()}
+    spreads = {"sd_start": before, "sd_end": after, "spread_kept": remaining, "changed_side": (start * end < 0).mean()}
+    return rows.group_by(by).agg(row_count("agents"), **means, **shifts, **spreads).pipe(collected, ORDERED)
 
 
 def with_accuracy(run: Reads, moves: pl.DataFrame) -> pl.DataFrame:
@@ -236,9 +227,8 @@ def with_accuracy(run: Reads, moves: pl.DataFrame) -> pl.DataFrame:
     start, end = (_accuracy(pl.col(mean)) for mean in ("mean_start", "mean_end"))
     accuracy = {"accuracy_start": start, "accuracy_end": end, "accuracy_shift": end - start}
     sides = true_sides(run).select("proposition", "name", "side")
-    return sides.select("proposition", "name").join(
-        moves.join(sides.drop("name"), on="proposition").with_columns(**accuracy), on="proposition"
-    )
+    judged = moves.join(sides.drop("name"), on="proposition").with_columns(**accuracy)
+    return sides.select("proposition", "name").join(judged, on="proposition")
 
 
 def stance_lines(run: Reads, lines: int = 12) -> pl.DataFrame:

@@ -72,5 +72,4 @@ def _placed(texts: Sequence[str]) -> npt.NDArray[np.float64]:
     extraction, decomposition = library("sklearn.feature_extraction.text"), library("sklearn.decomposition")
     weights = extraction.TfidfVectorizer(stop_words="english", sublinear_tf=True).fit_transform(texts)
     dimensions = max(2, min(DIMENSIONS, weights.shape[1] - 1, len(texts) - 1))
-    svd = decomposition.TruncatedSVD(dimensions, random_state=SEED)
-    return np.asarray(svd.fit_transform(weights), np.float64)
+    return np.asarray(decomposition.TruncatedSVD(dimensions, random_state=SEED).fit_transform(weights), np.float64)

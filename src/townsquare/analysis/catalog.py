@@ -75,9 +75,8 @@ def analyze(
     for name in only or ():
         if name not in allowed:
             needs = "it needs the paired run: give --without" if name in tables and tables[name].paired else ""
-            raise UnknownName(
-                "analysis", got=repr(name), allowed=", ".join(allowed), do=needs or did_you_mean(name, list(allowed))
-            )
+            do = needs or did_you_mean(name, list(allowed))
+            raise UnknownName("analysis", got=repr(name), allowed=", ".join(allowed), do=do)
     cached = CachedRun(run, large=True)
     for name in allowed if only is None else dict.fromkeys(only):
         try:
@@ -104,8 +103,7 @@ def _table(what: Measure, run: Reads, other: Reads | None) -> pl.DataFrame:
 def community_groups(run: Reads) -> pl.DataFrame:
     """Communities of the follow graph, as :func:`~townsquare.analysis.groups.trait_groups`."""
     word = pl.col("community").cast(pl.String)
-    groups = community_of(run).select("agent", pl.lit("community").alias("grouping"), word.alias("group"))
-    return groups.cast(GROUPS)
+    return community_of(run).select("agent", pl.lit("community").alias("grouping"), word.alias("group")).cast(GROUPS)
 
 
 def _change_by(groups: TableOf, run: Reads) -> pl.DataFrame:
@@ -142,29 +140,17 @@ def _of_each_treatment(run: Reads, effect: Callable[[int], pl.DataFrame], column
     return pl.concat(parts) if parts else pl.DataFrame(schema={"treatment": pl.String(), **columns})
 
 
-_PAIRED = {
-    function.__name__: function
-    for function in (moderation_effects, moderation_effects_by_group, note_effects, implied_truth)
-}
-MEASURES: dict[str, Measure] = {
-    "persistence_false": described("persistence_false", _after_false_posts),
-    **{
-        f"belief_change_by_{name}": described(
-            f"belief_change_by_{name}",
-            partial(_change_by, groups),
-            definition=f"Change of stance from the end of the warm-up to the last step, per proposition, {by}.",
-        )
-        for name, (groups, by) in _GROUPINGS.items()
-    },
-    **{
-        f"attribution_by_{kind}": described(
-            f"attribution_by_{kind}",
-            partial(attribution, by=kind),
-            definition=f"Contributions to belief changes, summed by {words}.",
-            needs_trail=True,
-        )
-        for kind, words in SUMMED_BY.items()
-    },
-    **{name: Measure(name, "by column", "neither", definition_of(of), paired=of) for name, of in _PAIRED.items()},
-}
+def _measures() -> Iterator[Measure]:
+    yield described("persistence_false", _after_false_posts)
+    for name, (groups, by) in _GROUPINGS.items():
+        what = f"Change of stance from the end of the warm-up to the last step, per proposition, {by}."
+        yield described(f"belief_change_by_{name}", partial(_change_by, groups), definition=what)
+    for kind, words in SUMMED_BY.items():
+        what = f"Contributions to belief changes, summed by {words}."
+        yield described(f"attribution_by_{kind}", partial(attribution, by=kind), definition=what, needs_trail=True)
+    for of in (moderation_effects, moderation_effects_by_group, note_effects, implied_truth):
+        yield Measure(of.__name__, "by column", "neither", definition_of(of), paired=of)
+
+
+MEASURES = {each.name: each for each in _measures()}
 """As the registry has them."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import math
 import re
 from collections.abc import Callable, Mapping
 from copy import copy
@@ -297,6 +298,11 @@ def row_count(name: str) -> pl.Expr:
 def int_sum(values: pl.Expr, name: str) -> pl.Expr:
     """Add up counts, or the rows that meet a condition, as an int64 column of this name."""
     return values.sum().cast(pl.Int64).alias(name)
+
+
+def ratio(part: float, whole: float) -> float:
+    """Return a part over the whole; NaN of nothing."""
+    return part / whole if whole else math.nan
 
 
 def setting(run: Reads, *path: str, default: Any = None) -> Any:

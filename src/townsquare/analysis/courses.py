@@ -10,7 +10,7 @@ from townsquare.analysis.beliefs import belief_change, belief_course, statements
 from townsquare.analysis.causes.claims import claim_courses, holds_claims
 from townsquare.analysis.causes.contributions import changes, contributions
 from townsquare.analysis.clock import clock_of
-from townsquare.analysis.contract import Reads, columns, section_over_time, setting
+from townsquare.analysis.contract import Reads, columns, ratio, section_over_time, setting
 from townsquare.analysis.health import belief_movement
 from townsquare.analysis.moderation import marks, strategies
 from townsquare.analysis.notes import note_course
@@ -40,10 +40,8 @@ def courses(run: Reads) -> pl.DataFrame:
         saw one in a period (a day, or a fourteenth of the run if that is longer), under a rule that keeps it;
         ``stance.<proposition>``: mean stance after a step minus that at step 0.
     """
-    every, clock = (
-        pl.concat([pl.DataFrame(schema=COURSES), *_reach_and_labels(run), *_notes(run), *_claims(run), *_stances(run)]),
-        clock_of(run),
-    )
+    parts = [*_reach_and_labels(run), *_notes(run), *_claims(run), *_stances(run)]
+    every, clock = pl.concat([pl.DataFrame(schema=COURSES), *parts]), clock_of(run)
     if clock.hours is None:
         return every
     *_, unit = clock.ticks()
@@ -82,10 +80,8 @@ def _reach_and_labels(run: Reads) -> list[pl.DataFrame]:
 
 def _notes(run: Reads) -> list[pl.DataFrame]:
     course = note_course(run).fill_nan(None)
-    titles = {
-        "precision": "Of the shown notes on true or false posts, share on false posts",
-        "recall": "Share of false posts with a shown note",
-    }
+    titles = {"precision": "Of the shown notes on true or false posts, share on false posts",
+              "recall": "Share of false posts with a shown note"}  # fmt: skip
     return [
         _named(course.drop_nulls(name).select(pl.col("step").alias("at"), pl.col(name).alias("value")),
                f"note_{name}", f"{title}, so far", "share", "step")
@@ -139,12 +135,8 @@ def validity(run: Reads) -> dict[str, float]:
     shown = exposure_counts(run).join(posts, on="root")
     newly, first = (int(part["newly"].sum()) for part in (shown, shown.filter(pl.col("step") == pl.col("born"))))
     people = run.table("agents").filter(pl.col("kind") == AgentKind.PERSON).height
-    return {
-        "reached": newly / (posts.height * people) if posts.height and people else math.nan,
-        "first_step": first / newly if newly else math.nan,
-        "regression": _regression(run),
-        **_pace(run),
-    }
+    shares = {"reached": ratio(newly, posts.height * people), "first_step": ratio(first, newly)}
+    return {**shares, "regression": _regression(run), **_pace(run)}
 
 
 def moderation_validity(run: Reads) -> dict[str, float]:
@@ -165,22 +157,16 @@ def moderation_validity(run: Reads) -> dict[str, float]:
     phases = section_over_time(run, "moderation", "strategy")
     paces = {phase.get("posts_per_step") for phase in phases}
     checks = paces.pop() if len(paces) == 1 and set(strategies(run)) <= {"third_party", "hybrid"} else None
-    return {
-        "posts_per_step": float(most),
-        "checks_per_step": math.nan if checks is None else float(checks),
-        **_reviewed(run),
-        "moderated_movement": _moderated_movement(run),
-    }
+    rates = {"posts_per_step": float(most), "checks_per_step": math.nan if checks is None else float(checks)}
+    return {**rates, **_reviewed(run), "moderated_movement": _moderated_movement(run)}
 
 
 def _reviewed(run: Reads) -> dict[str, float]:
     reviewed = run.table("verdicts").select(root="post").unique()
     injected = roots(run).filter("injected")
     of_injected = injected.join(reviewed, on="root", how="semi").height
-    return {
-        "checks_of_people": 1 - of_injected / reviewed.height if reviewed.height else math.nan,
-        "unchecked": 1 - of_injected / injected.height if injected.height else math.nan,
-    }
+    unchecked = 1 - ratio(of_injected, injected.height)
+    return {"checks_of_people": 1 - ratio(of_injected, reviewed.height), "unchecked": unchecked}
 
 
 def _pace(run: Reads) -> dict[str, float]:
@@ -188,10 +174,7 @@ def _pace(run: Reads) -> dict[str, float]:
     most = float(belief_change(run)["absolute_shift"].fill_nan(None).max() or 0.0)  # type: ignore[arg-type]
     days, gain = (clock.last - clock.warm_up) * (clock.hours or 0.0) / 24, float(moves["gain"].sum())
     early = float(moves.filter(pl.col("step") <= clock.warm_up)["gain"].sum())
-    return {
-        "shift_per_day": most / days if days else math.nan,
-        "warm_up_movement": early / gain if clock.warm_up and gain else math.nan,
-    }
+    return {"shift_per_day": ratio(most, days), "warm_up_movement": ratio(early, gain) if clock.warm_up else math.nan}
 
 
 def _regression(run: Reads) -> float:
@@ -208,4 +191,4 @@ def _moderated_movement(run: Reads) -> float:
     rows, size = contributions(run, shown=False).join(marked, on="root", how="left"), pl.col("amount").abs()
     both = rows.select(size.filter("touched").sum().alias("part"), size.sum().alias("all"))
     part, whole = both.pipe(collected, ORDERED).row(0)
-    return part / whole if whole else math.nan
+    return ratio(part, whole)

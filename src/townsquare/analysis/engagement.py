@@ -43,19 +43,14 @@ def engagement(run: Reads) -> pl.DataFrame:
         engagement so far; ``per_post`` = cumulative / posts (float64, NaN while there are none of the class).
     """
     rows = accepted_engagement(run).join(measured_roots(run).lazy().select("root", "veracity"), on="root")
-    by_class = rows.group_by("step", "veracity").agg(pl.col(list(KINDS)).sum()).pipe(collected)
+    by_class = rows.group_by("step", "veracity").agg(pl.col(list(KINDS)).sum())
     total = pl.sum_horizontal(list(KINDS))
-    return (
-        step_grid(run)
-        .join(posts_so_far(run), on=["step", "veracity"], how="left")
-        .join(by_class, on=["step", "veracity"], how="left")
-        .with_columns(pl.col(list(KINDS)).fill_null(0))
-        .with_columns(total.alias("engagement"))
-        .sort("veracity", "step")
-        .with_columns(pl.col("engagement").cum_sum().over("veracity").alias("cumulative"))
-        .with_columns(per(pl.col("cumulative"), pl.col("posts")).alias("per_post"))
-        .sort("step", "veracity")
-    )
+    posts = step_grid(run).join(posts_so_far(run), on=["step", "veracity"], how="left").lazy()
+    both = posts.join(by_class, on=["step", "veracity"], how="left").with_columns(pl.col(list(KINDS)).fill_null(0))
+    course = both.with_columns(engagement=total).sort("veracity", "step")
+    course = course.with_columns(cumulative=pl.col("engagement").cum_sum().over("veracity"))
+    per_post = per(pl.col("cumulative"), pl.col("posts"))
+    return course.with_columns(per_post=per_post).sort("step", "veracity").pipe(collected)
 
 
 def engagement_balance(run: Reads) -> pl.DataFrame:
@@ -92,10 +87,8 @@ def gaps(levels: pl.DataFrame) -> pl.DataFrame:
         nothing), ``ratio`` (true / false; NaN where either is undefined or false is 0), ``false_share`` (false / (true
         + false): 0 to 1, one half where both gain alike).
     """
-    sides = [
-        levels.filter(pl.col("veracity") == word).select("step", pl.col("level").cast(pl.Float64).alias(word))
-        for word in ("true", "false")
-    ]
+    level = pl.col("level").cast(pl.Float64)
+    sides = [levels.filter(veracity=word).select("step", level.alias(word)) for word in ("true", "false")]
     true, false = pl.col("true"), pl.col("false")
     gap = true - false
     ratio = pl.when(false > 0).then(true / false).otherwise(math.nan).alias("ratio")

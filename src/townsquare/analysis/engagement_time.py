@@ -35,11 +35,7 @@ def engagement_levels(run: Reads) -> pl.DataFrame:
         injected posts of known veracity: the others are many and mostly comments, and
         :func:`~townsquare.analysis.engagement.engagement` has them.
     """
-    every = (
-        measured_roots(run)
-        .filter(pl.col("veracity") != "unknown")
-        .select("root", "veracity", pl.col("step").alias("since"))
-    )
+    every = measured_roots(run).filter(pl.col("veracity") != "unknown").select("root", "veracity", since="step")
     amount = pl.sum_horizontal(list(KINDS)).sum().cast(pl.Int64).alias("value")
     did = accepted_engagement(run).group_by("root", "step").agg(amount).pipe(collected)
     grid = every.join(step_grid(run).select("step").unique(), how="cross").filter(pl.col("step") >= pl.col("since"))
@@ -66,8 +62,7 @@ def engagement_gaps(run: Reads) -> pl.DataFrame:
     DataFrame
         As :func:`~townsquare.analysis.engagement.gaps`.
     """
-    by_class = engagement(run)
-    return gaps(by_class.select("step", "veracity", pl.col("per_post").alias("level")))
+    return gaps(engagement(run).select("step", "veracity", pl.col("per_post").alias("level")))
 
 
 def engagement_rates(run: Reads) -> pl.DataFrame:

@@ -71,16 +71,10 @@ class FollowGraph:
 
 def standing_follows(run: Reads, step: int) -> pl.DataFrame:
     """Return the follows that stood after a step, sorted: ``follower``, ``followed``, ``since`` (int32, a step)."""
-    return (
-        run.lazy("follows")
-        .filter(pl.col("step") <= step)
-        .group_by("follower", "followed")
-        .agg(pl.col("change").cast(pl.Int64).sum(), pl.col("step").filter(pl.col("change") > 0).max().alias("since"))
-        .filter(pl.col("change") > 0)
-        .drop("change")
-        .sort("follower", "followed")
-        .pipe(collected)
-    )
+    since = pl.col("step").filter(pl.col("change") > 0).max().alias("since")
+    pairs = run.lazy("follows").filter(pl.col("step") <= step).group_by("follower", "followed")
+    standing = pairs.agg(pl.col("change").cast(pl.Int64).sum(), since).filter(pl.col("change") > 0).drop("change")
+    return standing.sort("follower", "followed").pipe(collected)
 
 
 def follow_graph(run: Reads, step: int | None = None) -> FollowGraph:
@@ -203,14 +197,9 @@ def graph_at(run: Reads, step: int | None = None) -> GraphAt:
 def _nodes(run: Reads, step: int, follows: pl.DataFrame) -> pl.DataFrame:
     texts = run.table("texts").select(pl.col("text").alias("name"), pl.col("content"))
     kinds = {int(kind): kind.name.lower() for kind in AgentKind}
-    nodes = (
-        run.table("agents")
-        .filter(pl.col("born") <= step)
-        .select("agent", "name", "kind", "born")
-        .join(texts, on="name", how="left")
-        .with_columns(name=pl.col("content").fill_null(""), kind=as_words("kind", kinds))
-        .drop("content")
-    )
+    there = run.table("agents").filter(pl.col("born") <= step).select("agent", "name", "kind", "born")
+    named = there.join(texts, on="name", how="left")
+    nodes = named.with_columns(name=pl.col("content").fill_null(""), kind=as_words("kind", kinds)).drop("content")
     for end, called in (("followed", "followers"), ("follower", "followed")):
         counts = follows.group_by(pl.col(end).alias("agent")).len(called)
         nodes = nodes.join(counts, on="agent", how="left").with_columns(pl.col(called).fill_null(0).cast(pl.Int64))

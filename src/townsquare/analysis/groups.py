@@ -86,14 +86,9 @@ def stance_groups(run: Reads) -> pl.DataFrame:
         .when(pl.col("start") < -NEUTRAL).then(pl.lit("against"))
         .otherwise(pl.lit("undecided"))
     )  # fmt: skip
-    return (
-        first_stances(run)
-        .join(names(run).lazy(), on="proposition")
-        .select("agent", ("stance:" + pl.col("name")).alias("grouping"), band.alias("group"))
-        .sort("grouping", "agent")
-        .pipe(collected)
-        .cast(GROUPS)
-    )
+    rows = first_stances(run).join(names(run).lazy(), on="proposition")
+    groups = rows.select("agent", grouping="stance:" + pl.col("name"), group=band)
+    return groups.sort("grouping", "agent").pipe(collected).cast(GROUPS)
 
 
 def all_groups(run: Reads) -> pl.DataFrame:

@@ -19,7 +19,7 @@ from townsquare.analysis.beliefs import (
 )
 from townsquare.analysis.causes.contributions import unit_of
 from townsquare.analysis.clock import clock_of
-from townsquare.analysis.contract import Reads, columns, int_sum, once_a_run, row_count, setting
+from townsquare.analysis.contract import Reads, columns, int_sum, once_a_run, ratio, row_count, setting
 from townsquare.analysis.posts import accepted
 from townsquare.core import registry
 from townsquare.core.actions import ActionKind
@@ -81,8 +81,7 @@ def run_health(run: Reads) -> RunHealth:
 
 def _windows(run: Reads) -> Iterator[tuple[int, int]]:
     """Return first and last steps, both included, that together cover 1 to the last, in pieces that fit in memory."""
-    a_step = max(1, run.table("agents").height * names(run).height)
-    width = max(1, ROWS_AT_ONCE // a_step - 1)
+    width = max(1, ROWS_AT_ONCE // max(1, run.table("agents").height * names(run).height) - 1)
     for first in range(1, run.last_step + 1, width):
         yield first, min(first + width - 1, run.last_step)
 
@@ -111,13 +110,11 @@ def belief_movement(run: Reads) -> pl.DataFrame:
 def _moves_in(run: Reads, first: int, last: int) -> pl.DataFrame:
     both = belief_moves(run, first, last)
     size = (pl.col("stance") - pl.col("before")).abs()
-    moves = both.group_by("step", "proposition").agg(
-        int_sum(size > 0, "moved"), size.sum().alias("gain"), size.mean().alias("gain_per_person")
-    )
+    by = both.group_by("step", "proposition")
+    moves = by.agg(int_sum(size > 0, "moved"), gain=size.sum(), gain_per_person=size.mean())
     if not _stance_trail(run):
         return moves.with_columns(pl.lit(None, pl.Int64).alias("overshoots")).pipe(collected, ORDERED)
-    beyond = _overshoots(run, both.drop("stance"), first, last)
-    together = moves.join(beyond, on=["step", "proposition"], how="left")
+    together = moves.join(_overshoots(run, both.drop("stance"), first, last), on=["step", "proposition"], how="left")
     return together.with_columns(pl.col("overshoots").fill_null(0)).pipe(collected, ORDERED)
 
 
@@ -130,15 +127,10 @@ def _stance_trail(run: Reads) -> bool:
 def _overshoots(run: Reads, before: pl.LazyFrame, first: int, last: int) -> pl.LazyFrame:
     posts = run.table("posts").lazy().select("post", "root")
     stances = run.table("post_stances").lazy().select(pl.col("post").alias("root"), "proposition", "stance")
-    pulls = (
-        run.lazy("trail")
-        .filter(pl.col("step").is_between(first, last), pl.col("kind") == TrailKind.EXPOSURE)
-        .join(posts, on="post")
-        .join(stances, on=["root", "proposition"])
-        .group_by(_BELIEF)
-        .agg(pl.col("amount").sum(), pl.col("stance").min().alias("low"), pl.col("stance").max().alias("high"))
-        .join(before, on=_BELIEF)
-    )
+    shown = run.lazy("trail").filter(pl.col("step").is_between(first, last), pl.col("kind") == TrailKind.EXPOSURE)
+    of_posts = shown.join(posts, on="post").join(stances, on=["root", "proposition"]).group_by(_BELIEF)
+    pulls = of_posts.agg(pl.col("amount").sum(), low=pl.col("stance").min(), high=pl.col("stance").max())
+    pulls = pulls.join(before, on=_BELIEF)
     after, margin = pl.col("before") + pl.col("amount"), 1e-9
     low, high = pl.min_horizontal("low", "before"), pl.max_horizontal("high", "before")
     beyond = (after < low - margin) | (after > high + margin)
@@ -163,11 +155,8 @@ def participation(run: Reads) -> pl.DataFrame:
     steps = run.table("steps").filter(pl.col("step") >= 1)
     steps = steps.join(acting, on="step", how="left").join(many, on="step", how="left")
     counts = ["exposures", "accepted", "refused", "seconds"]
-    return (
-        steps.with_columns(pl.col("acting", "accepted").fill_null(0))
-        .select("step", "agents", "online", "acting", lurking.alias("silent_share"), *counts)
-        .sort("step")
-    )
+    counted = steps.with_columns(pl.col("acting", "accepted").fill_null(0)).sort("step")
+    return counted.select("step", "agents", "online", "acting", lurking.alias("silent_share"), *counts)
 
 
 def activity(steps: pl.DataFrame) -> dict[str, float]:
@@ -178,12 +167,8 @@ def activity(steps: pl.DataFrame) -> dict[str, float]:
     """
     names = "online", "acting", "exposures", "accepted", "refused"
     online, acting, exposures, accepted, refused = (int(steps[name].sum()) for name in names)
-    return {
-        "actions_per_agent_step": accepted / online if online else math.nan,
-        "exposures_per_agent_step": exposures / online if online else math.nan,
-        "silent_share": 1.0 - acting / online if online else math.nan,
-        "refused_share": refused / (accepted + refused) if accepted + refused else math.nan,
-    }
+    rates = {"actions_per_agent_step": ratio(accepted, online), "exposures_per_agent_step": ratio(exposures, online)}
+    return {**rates, "silent_share": 1.0 - ratio(acting, online), "refused_share": ratio(refused, accepted + refused)}
 
 
 def _by_persons_online(run: Reads, actions: pl.LazyFrame) -> pl.LazyFrame:
@@ -283,10 +268,7 @@ def rule_health(run: Reads) -> pl.DataFrame:
         _frozen(run, moves),
     ]
     known = pl.concat(values, how="vertical_relaxed").with_columns(pl.col("value").cast(pl.Float64).fill_nan(None))
-    rows = [
-        (at, name, check.get("least"), check.get("limit"), check["meaning"])
-        for at, (name, check) in enumerate(CHECKS.items())
-    ]
+    rows = [(at, name, of.get("least"), of.get("limit"), of["meaning"]) for at, (name, of) in enumerate(CHECKS.items())]
     checks = pl.DataFrame(rows, _CHECKED, orient="row")
     below, above = pl.col("value") < pl.col("least"), pl.col("value") > pl.col("limit")
     flagged = (below | above).fill_null(value=False).alias("flagged")
@@ -338,14 +320,8 @@ def _trust(run: Reads) -> pl.DataFrame:
         return pl.DataFrame(schema=_VALUES)
     late = run.last_step - max(1, math.ceil(run.last_step / 4)) + 1
     edge = (pl.col("trust") <= EDGE) | (pl.col("trust") >= 1 - EDGE)
-    return (
-        run.lazy("trail")
-        .filter(pl.col("step") >= late, pl.col("trust").is_not_nan())
-        .group_by("proposition")
-        .agg(edge.mean().alias("value"))
-        .select(_named("trust_saturated"))
-        .pipe(collected, ORDERED)
-    )
+    rows = run.lazy("trail").filter(pl.col("step") >= late, pl.col("trust").is_not_nan()).group_by("proposition")
+    return rows.agg(value=edge.mean()).select(_named("trust_saturated")).pipe(collected, ORDERED)
 
 
 def _frozen(run: Reads, moves: pl.DataFrame) -> pl.DataFrame:

@@ -42,7 +42,9 @@ def influence(run: Reads) -> pl.DataFrame:
     is_source = pl.col("kind") == AgentKind.SOURCE
     kind = pl.when(is_source).then(pl.lit("source")).otherwise(pl.lit("person")).alias("kind")
     frame = run.table("agents").select("agent", kind)
-    for counts in (_followers(run), _received(run), _made(run)):
+    followers = standing_follows(run, run.last_step).group_by(agent="followed").len("followers")
+    made = accepted(run).group_by("agent").agg(made=pl.len()).pipe(collected)
+    for counts in (followers, _received(run), made):
         frame = frame.join(counts, on="agent", how="left")
     frame = frame.with_columns(pl.col(*INFLUENCE, "made").fill_null(0).cast(pl.Int64))
     parts = [
@@ -56,21 +58,12 @@ def influence(run: Reads) -> pl.DataFrame:
     return ordered.select("agent", "kind", *INFLUENCE, "popularity", "influence", above, rank, "made")
 
 
-def _followers(run: Reads) -> pl.DataFrame:
-    return standing_follows(run, run.last_step).group_by(pl.col("followed").alias("agent")).len("followers")
-
-
 def _received(run: Reads) -> pl.DataFrame:
     posts = run.table("posts").select("post", "root")
     authors = posts.join(run.table("posts").select(pl.col("post").alias("root"), "author"), on="root")
     acts = accepted(run, RECEIVED.values()).select(pl.col("target").alias("post"), "kind")
     counts = [(pl.col("kind") == kind).sum().alias(name) for name, kind in RECEIVED.items()]
-    by_author = acts.join(authors.lazy(), on="post").group_by(pl.col("author").alias("agent"))
-    return by_author.agg(counts).pipe(collected)
-
-
-def _made(run: Reads) -> pl.DataFrame:
-    return accepted(run).group_by("agent").agg(pl.len().alias("made")).pipe(collected)
+    return acts.join(authors.lazy(), on="post").group_by(pl.col("author").alias("agent")).agg(counts).pipe(collected)
 
 
 def _popularity(run: Reads) -> np.ndarray:

@@ -39,8 +39,6 @@ def remembered(
     touched = own.sort("step", maintain_order=True).group_by("memory", maintain_order=True).agg(*last)
     days = (now - pl.col("accessed")) * days_per_step
     left = (pl.col("decay") - decay * days).clip(lower_bound=0.0)
-    return (
-        memories.join(touched, on="memory", how="left", maintain_order="left")
-        .with_columns(pl.col("accessed").fill_null(pl.col("step")), pl.col("decay").fill_null(1.0))
-        .with_columns((pl.col("importance") * left).alias("relevance"))
-    )
+    rows = memories.join(touched, on="memory", how="left", maintain_order="left")
+    begun = rows.with_columns(pl.col("accessed").fill_null(pl.col("step")), pl.col("decay").fill_null(1.0))
+    return begun.with_columns((pl.col("importance") * left).alias("relevance"))

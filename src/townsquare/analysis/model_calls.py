@@ -97,16 +97,13 @@ def calls_in_short(run: Reads) -> dict[str, Any]:
     turns = tokens_of_turns(run)
     counts = int(calls["calls"].sum()), int(failed["calls"].sum())
     return {
-        "asked": counts[0],
-        "failed": counts[1],
+        "asked": counts[0], "failed": counts[1],
         "unhealthy": too_many_failed(*counts, float(setting(run, "serving", "unhealthy_above", default=0.1))),
         "failed_by_outcome": dict(failed.select("outcome", "calls").group_by("outcome").sum().sort("outcome").rows()),
         "silent_agents": int(silent["agents"].sum()),
-        "tokens_in": int(calls["tokens_in"].sum()),
-        "tokens_out": int(calls["tokens_out"].sum()),
-        "by_server": {row["server"]: row["calls"] for row in calls_by_server(run).iter_rows(named=True)},
-        "agent_step": _of_a_turn(turns),
-    }
+        "tokens_in": int(calls["tokens_in"].sum()), "tokens_out": int(calls["tokens_out"].sum()),
+        "by_server": dict(calls_by_server(run).select("server", "calls").rows()), "agent_step": _of_a_turn(turns),
+    }  # fmt: skip
 
 
 def _of_a_turn(turns: pl.DataFrame) -> dict[str, float | None]:

@@ -13,7 +13,7 @@ from contextlib import suppress
 
 import polars as pl
 
-from townsquare.analysis.contract import Reads, once_a_run, section_over_time
+from townsquare.analysis.contract import Reads, once_a_run, ratio, section_over_time
 from townsquare.analysis.posts import known_posts, root_of_post, roots
 from townsquare.analysis.reach import exposure_counts
 from townsquare.core import registry
@@ -79,17 +79,16 @@ def note_scores(run: Reads) -> pl.DataFrame:
         One row per note: ``note``, ``post``, ``step`` (of that row), ``status`` (word), ``intercept`` and ``factor``
         (in the scorer's own unit, null for no number).
     """
-    last = run.table("note_scores").group_by("note").last()
-    rows = last.join(run.table("notes").select("note", "post"), on="note")
+    rows = run.table("note_scores").group_by("note").last().join(run.table("notes").select("note", "post"), on="note")
     numbers = pl.col("intercept", "factor").fill_nan(None)
     words = {int(word): word.name.lower() for word in NoteStatus}
     return rows.select("note", "post", "step", as_words("status", words), numbers).sort("note")
 
 
-def _first(run: Reads, table: str, name: str, *where: pl.Expr) -> pl.DataFrame:
-    """Return the first step in which a root has a row of ``table`` that fits: ``root``, ``name`` (int32)."""
-    rows = run.table(table).filter(*where).select("post", "step").join(root_of_post(run), on="post")
-    return rows.group_by("root").agg(pl.col("step").min().alias(name))
+def _first(run: Reads, table: str, **where: pl.Expr) -> pl.DataFrame:
+    """Return by ``root`` the first step of a row of ``table`` that fits each condition, under its name (int32)."""
+    rows = run.table(table).join(root_of_post(run), on="post").group_by("root")
+    return rows.agg(pl.col("step").filter(condition).min().alias(name) for name, condition in where.items())
 
 
 @once_a_run
@@ -117,16 +116,12 @@ def marks(run: Reads) -> pl.DataFrame:
         before it could be shown with it), ``takedown_step``, ``downrank_step`` (int32, null where it never happened);
         ``positive`` (bool, see the module).
     """
-    false = pl.col("verdict") == Verdict.FALSE
-    frame = roots(run).select("root")
-    for steps in (
-        _first(run, "verdicts", "verdict_step", pl.col("verdict") != Verdict.NONE),
-        _first(run, "verdicts", "false_verdict_step", false),
-        _first(run, "moderation_log", "note_step", pl.col("kind") == LogKind.NOTE_SHOWN),
-        _first(run, "moderation_log", "takedown_step", pl.col("kind") == LogKind.TAKEDOWN),
-        _first(run, "moderation_log", "downrank_step", pl.col("kind") == LogKind.DOWNRANKED),
-    ):
-        frame = frame.join(steps, on="root", how="left")
+    verdict, kind = pl.col("verdict"), pl.col("kind")
+    verdicts = {"verdict_step": verdict != Verdict.NONE, "false_verdict_step": verdict == Verdict.FALSE}
+    logged = {"note_step": LogKind.NOTE_SHOWN, "takedown_step": LogKind.TAKEDOWN, "downrank_step": LogKind.DOWNRANKED}
+    of_log = _first(run, "moderation_log", **{name: kind == code for name, code in logged.items()})
+    frame = roots(run).select("root").join(_first(run, "verdicts", **verdicts), on="root", how="left")
+    frame = frame.join(of_log, on="root", how="left")
     decided, down = pl.min_horizontal("false_verdict_step", "note_step"), pl.col("takedown_step")
     label = pl.when(down.is_null() | (down > decided)).then(decided).alias("label_step")
     acted = (pl.col(name).is_not_null() for name in ("note_step", "false_verdict_step", "downrank_step"))
@@ -150,7 +145,7 @@ def scores(tp: int, fp: int, fn: int) -> dict[str, float]:
     {'precision': 0.625, 'recall': 0.6, 'f1': 0.6122448979591837}
     """
     ratios = {"precision": (tp, tp + fp), "recall": (tp, tp + fn), "f1": (2 * tp, 2 * tp + fp + fn)}
-    return {name: part / whole if whole else math.nan for name, (part, whole) in ratios.items()}
+    return {name: ratio(part, whole) for name, (part, whole) in ratios.items()}
 
 
 def moderation(run: Reads) -> pl.DataFrame:
@@ -172,24 +167,12 @@ def moderation(run: Reads) -> pl.DataFrame:
     tp, fp = int(false["positive"].sum()), int(true["positive"].sum())
     fn, tn = false.height - tp, true.height - fp
     quality = scores(tp, fp, fn) if moderated(run) else dict.fromkeys(("precision", "recall", "f1"), math.nan)
-    return pl.DataFrame(
-        {
-            "strategy": strategy(run),
-            "false_posts": false.height,
-            "true_posts": true.height,
-            "tp": tp,
-            "fp": fp,
-            "fn": fn,
-            "tn": tn,
-            **quality,
-            "notes_informative": notes_informative(run),
-            "true_labeled": true["label_step"].count(),
-            "true_removed": true["takedown_step"].count(),
-            "false_removed": false["takedown_step"].count(),
-            **{f"steps_to_{event}": _delay(false, f"{event}_step") for event in ("verdict", "label", "takedown")},
-            **_false_exposures(false, exposure_counts(run)),
-        }
-    )
+    counts = {"false_posts": false.height, "true_posts": true.height, "tp": tp, "fp": fp, "fn": fn, "tn": tn}
+    acted = {"true_labeled": true["label_step"].count(), "true_removed": true["takedown_step"].count()}
+    acted["false_removed"] = false["takedown_step"].count()
+    delays = {f"steps_to_{event}": _delay(false, f"{event}_step") for event in ("verdict", "label", "takedown")}
+    numbers = {**counts, **quality, "notes_informative": notes_informative(run), **acted, **delays}
+    return pl.DataFrame({"strategy": strategy(run), **numbers, **_false_exposures(false, exposure_counts(run))})
 
 
 def _delay(posts: pl.DataFrame, event: str) -> float:
@@ -199,13 +182,10 @@ def _delay(posts: pl.DataFrame, event: str) -> float:
 
 def _false_exposures(false: pl.DataFrame, counts: pl.DataFrame) -> dict[str, int]:
     shown = counts.join(false.select("root", "label_step"), on="root")
-    label = pl.col("label_step")
-    sums = shown.select(
-        pl.col("exposures").filter(pl.col("step") <= label).sum().alias("before_label"),
-        pl.col("exposures").filter(pl.col("step") > label).sum().alias("after_label"),
-        pl.col("exposures").filter(label.is_null()).sum().alias("never_labeled"),
-        pl.col("labeled").sum().alias("shown_labeled"),
-    )
+    step, label = pl.col("step"), pl.col("label_step")
+    which = {"before_label": step <= label, "after_label": step > label, "never_labeled": label.is_null()}
+    exposures = {name: pl.col("exposures").filter(condition).sum() for name, condition in which.items()}
+    sums = shown.select(**exposures, shown_labeled=pl.col("labeled").sum())
     return {name: int(value) for name, value in sums.row(0, named=True).items()}
 
 

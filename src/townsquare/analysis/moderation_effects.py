@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 import warnings
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -53,8 +54,7 @@ def time_to_moderation(run: Reads) -> pl.DataFrame:
         for veracity in ("true", "false"):
             posts = frame.filter(pl.col("veracity") == veracity)
             after = (posts[column] - posts["step"]).to_numpy().astype(np.float64)
-            watched = (run.last_step - posts["step"]).to_numpy().astype(np.float64)
-            course = _happened(after, watched)
+            course = _happened(after, (run.last_step - posts["step"]).to_numpy().astype(np.float64))
             rows += [(event, veracity, at, "happened", "share of posts", posts.height, *ends) for at, *ends in course]
     return statistics.tidy(rows, TIMES)
 
@@ -78,9 +78,8 @@ def _by_key(run: Reads) -> pl.DataFrame:
     """Return injected posts of known veracity with their key and all that :func:`moderation_effects` compares."""
     known = known_posts(run).select("root")
     keys = run.table("posts").select(pl.col("post").alias("root"), "key")
-    marks = labels(run).select(
-        "root", pl.col("label_step").is_not_null().alias("labeled"), "takedown_step", "downrank_step"
-    )
+    labeled = pl.col("label_step").is_not_null().alias("labeled")
+    marks = labels(run).select("root", labeled, "takedown_step", "downrank_step")
     met = reach(run).select("root", "veracity", "exposures", "reach")
     did = engagement_by_post(run).select("root", "engagement", "shares", "likes")
     frame = known.join(keys, on="root").join(met, on="root").join(marks, on="root").join(did, on="root", how="left")
@@ -90,11 +89,8 @@ def _by_key(run: Reads) -> pl.DataFrame:
 def _pair(run: Reads, without: Reads) -> pl.DataFrame:
     both = _by_key(run).join(_by_key(without), on="key", suffix="_without")
     if not both.height and roots(run)["injected"].any():
-        raise RecordError(
-            "the run without moderation",
-            got="none of the same injected posts",
-            allowed="a run of the same scenario and seed, such as another arm",
-        )
+        got, allowed = "none of the same injected posts", "a run of the same scenario and seed, such as another arm"
+        raise RecordError("the run without moderation", got=got, allowed=allowed)
     return both
 
 
@@ -168,21 +164,15 @@ def implied_truth(run: Reads, without: Reads) -> pl.DataFrame:
     """
     untouched = ~pl.col("labeled") & pl.col("takedown_step").is_null()
     shown = pl.min_horizontal("exposures", "exposures_without") > 0
-    rates = (
-        _pair(run, without)
-        .filter(untouched & shown)
-        .with_columns(
-            (pl.col(f"{kind}{end}") / pl.col(f"exposures{end}")).alias(f"rate_{kind}{end}")
-            for kind in ("likes", "shares", "engagement")
-            for end in ("", "_without")
-        )
-    )
-    rows = [
-        (kind, "actions per exposure", veracity, *_paired_row(posts, f"rate_{kind}"))
-        for veracity in ("true", "false")
-        for posts in (rates.filter(pl.col("veracity") == veracity),)
-        for kind in ("likes", "shares", "engagement")
-    ]
+    kinds = ("likes", "shares", "engagement")
+    rates = _pair(run, without).filter(untouched & shown).with_columns(
+        (pl.col(f"{kind}{end}") / pl.col(f"exposures{end}")).alias(f"rate_{kind}{end}")
+        for kind, end in product(kinds, ("", "_without"))
+    )  # fmt: skip
+    rows = []
+    for veracity in ("true", "false"):
+        posts = rates.filter(veracity=veracity)
+        rows += [(kind, "actions per exposure", veracity, *_paired_row(posts, f"rate_{kind}")) for kind in kinds]
     return statistics.tidy(rows, PAIRED)
 
 
@@ -237,10 +227,8 @@ def _of_persons(run: Reads) -> pl.DataFrame:
     met = persons(run).join(_met(run), on="agent", how="left").select("agent", "false_exposures", "true_exposures")
     shown = met.fill_null(0).unpivot(index="agent", variable_name="measure").cast({"value": pl.Float64})
     beliefs = person_beliefs(run).filter(pl.col("step") == run.last_step).pipe(collected)
-    stances = beliefs.join(names(run), on="proposition").select(
-        "agent", ("stance:" + pl.col("name")).alias("measure"), pl.col("stance").alias("value")
-    )
-    return pl.concat([shown, stances])
+    named = beliefs.join(names(run), on="proposition")
+    return pl.concat([shown, named.select("agent", measure="stance:" + pl.col("name"), value="stance")])
 
 
 def _met(run: Reads) -> pl.DataFrame:
@@ -258,7 +246,6 @@ def _own(run: Reads) -> pl.DataFrame:
     noted = from_log.filter(pl.col("kind") == LogKind.NOTE_SHOWN).select("post")
     removed = from_log.filter(pl.col("kind") == LogKind.TAKEDOWN).select("post")
     posts = run.table("posts").select("author", "root")
-    return posts.group_by(pl.col("author").alias("agent")).agg(
-        pl.col("root").is_in(pl.concat([noted, refuted])["post"].implode()).sum().alias("own_labeled"),
-        pl.col("root").is_in(removed["post"].implode()).sum().alias("own_removed"),
-    )
+    acted = {"own_labeled": pl.concat([noted, refuted]), "own_removed": removed}
+    counts = {name: pl.col("root").is_in(of["post"].implode()).sum() for name, of in acted.items()}
+    return posts.group_by(agent="author").agg(**counts)

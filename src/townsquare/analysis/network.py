@@ -79,8 +79,7 @@ def _communities(graph: Any) -> Any:
 
 
 def _largest(graph: Any) -> float:
-    sizes = graph.connected_components(mode="weak").sizes()
-    return float(max(sizes, default=0))
+    return float(max(graph.connected_components(mode="weak").sizes(), default=0))
 
 
 def network_over_time(run: Reads) -> pl.DataFrame:
@@ -150,20 +149,14 @@ def centralities(run: Reads) -> pl.DataFrame:
     if not n:
         return statistics.tidy([], CENTRALITIES)
     betweenness, harmonic = _by_paths(graph, n)
-    return pl.DataFrame(
-        {
-            "agent": follows.agents,
-            "kind": np.where(follows.person, "person", "source"),
-            "followers": graph.indegree(),
-            "followed": graph.outdegree(),
-            "pagerank": np.round(graph.pagerank(), 12),  # beyond, each call of igraph gives other digits
-            "betweenness": betweenness,
-            "harmonic": harmonic,
-            "core": graph.coreness(),
-            "community": by_size(_communities(graph).membership) if graph.ecount() else np.arange(n),
-        },
-        schema=CENTRALITIES,
-    )
+    columns = {
+        "agent": follows.agents, "kind": np.where(follows.person, "person", "source"),
+        "followers": graph.indegree(), "followed": graph.outdegree(),
+        "pagerank": np.round(graph.pagerank(), 12),  # beyond, each call of igraph gives other digits
+        "betweenness": betweenness, "harmonic": harmonic, "core": graph.coreness(),
+        "community": _community(follows, graph),
+    }  # fmt: skip
+    return pl.DataFrame(columns, schema=CENTRALITIES)
 
 
 def _by_paths(graph: Any, n: int) -> tuple[np.ndarray, np.ndarray]:
@@ -202,6 +195,9 @@ def community_of(run: Reads) -> pl.DataFrame:
     """
     follows = follow_graph(run)
     graph = follows.directed()
-    communities = by_size(_communities(graph).membership) if graph.ecount() else np.arange(follows.agents.size)
     columns = {"agent": pl.Int32, "community": pl.Int64}
-    return pl.DataFrame({"agent": follows.agents, "community": communities}, schema=columns)
+    return pl.DataFrame({"agent": follows.agents, "community": _community(follows, graph)}, schema=columns)
+
+
+def _community(follows: FollowGraph, graph: Any) -> np.ndarray:
+    return by_size(_communities(graph).membership) if graph.ecount() else np.arange(follows.agents.size)

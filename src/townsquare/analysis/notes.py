@@ -10,9 +10,10 @@ import math
 from collections import Counter
 from collections.abc import Iterable, Mapping
 
+import numpy as np
 import polars as pl
 
-from townsquare.analysis.contract import Reads, columns, once_a_run, row_count
+from townsquare.analysis.contract import Reads, columns, once_a_run, ratio, row_count
 from townsquare.analysis.facts.contract import FOLLOWED_HOURS, window_of
 from townsquare.analysis.posts import known_posts, measured_roots
 from townsquare.analysis.reach import exposure_counts
@@ -68,11 +69,9 @@ def note_course(run: Reads) -> pl.DataFrame:
         "known": known["shown"], "right": known.filter(pl.col("veracity") == "false")["shown"],
         "false": false["step"], "noted": shown_posts(run).join(false, on="root")["shown"],
     }  # fmt: skip
-    course = pl.DataFrame({"step": range(run.last_step + 1)}, schema={"step": pl.Int32})
-    for name, steps in counts.items():
-        by_step = steps.drop_nulls().alias("step").to_frame().group_by("step").agg(row_count(name))
-        course = course.join(by_step, on="step", how="left")
-    course = course.with_columns(pl.col(*counts).fill_null(0).cum_sum()).filter(pl.col("step") > 0)
+    n = run.last_step + 1
+    so_far = {name: np.bincount(steps.drop_nulls(), minlength=n)[:n].cumsum() for name, steps in counts.items()}
+    course = pl.DataFrame({"step": range(n), **so_far}).filter(pl.col("step") > 0)
     ratios = (pl.col("right") / pl.col("known")).alias("precision"), (pl.col("noted") / pl.col("false")).alias("recall")
     return course.with_columns(ratios).select(list(COURSE)).cast(COURSE)
 
@@ -85,11 +84,11 @@ def note_numbers(run: Reads) -> dict[str, float]:
     views = views_before(run, shown_posts(run).join(false, on="root"), "root")
     return {
         "notes_written": float(last["written"]),
-        "notes_shown": _ratio(last["shown"], last["written"]),
-        "notes_withdrawn": _ratio(last["withdrawn"], last["shown"]),
+        "notes_shown": ratio(last["shown"], last["written"]),
+        "notes_withdrawn": ratio(last["withdrawn"], last["shown"]),
         "note_precision": last["precision"],
         "note_recall": last["recall"],
-        "views_before_note": _ratio(float(views["early"].sum()), float(views["views"].sum())),
+        "views_before_note": ratio(float(views["early"].sum()), float(views["views"].sum())),
     }
 
 
@@ -105,10 +104,6 @@ def views_before(run: Reads, shown: pl.DataFrame, by: str) -> pl.DataFrame:
     views = exposure_counts(run).join(known, on="root")
     early = pl.col("exposures").filter(pl.col("step") <= pl.col("shown")).sum().alias("early")
     return views.group_by(by).agg(pl.col("exposures").sum().alias("views"), early).sort(by)
-
-
-def _ratio(part: float, whole: float) -> float:
-    return part / whole if whole else math.nan
 
 
 def note_effects(run: Reads, without: Reads) -> pl.DataFrame:
@@ -146,9 +141,8 @@ def followed_posts(run: Reads) -> pl.DataFrame:
     """
     window = window_of(run)
     until = math.inf if window.hours is None else window.steps(FOLLOWED_HOURS)
-    shares = (
-        run.table("posts").filter(pl.col("kind") == PostKind.SHARE).group_by("root", "step").agg(row_count("shares"))
-    )
+    made = run.table("posts").filter(pl.col("kind") == PostKind.SHARE)
+    shares = made.group_by("root", "step").agg(row_count("shares"))
     views = exposure_counts(run).select("root", "step", views="exposures")
     by_step = views.join(shares, on=["root", "step"], how="full", coalesce=True)
     rows = injected_keys(run)
@@ -185,13 +179,13 @@ def effects_of_pairs(pairs: Iterable[tuple[pl.DataFrame, pl.DataFrame]]) -> pl.D
     for measure in _EFFECTS:
         before, now = (_effect(sums[name], measure) for name in ("without", "with"))
         unit = measure.rpartition("_")[0].replace("_", " ")
-        rows.append((measure, unit, sums["with"]["posts"], before, now, before - now, _ratio(now, before) - 1))
+        rows.append((measure, unit, sums["with"]["posts"], before, now, before - now, ratio(now, before) - 1))
     return pl.DataFrame(rows, EFFECTS, orient="row", strict=False)
 
 
 def _effect(sums: Mapping[str, int], measure: str) -> float:
     when = measure.removeprefix("shares_per_view_")
-    return sums[measure] if when == measure else _ratio(sums[f"shares_{when}"], sums[f"views_{when}"])
+    return sums[measure] if when == measure else ratio(sums[f"shares_{when}"], sums[f"views_{when}"])
 
 
 def injected_keys(run: Reads) -> pl.DataFrame:

@@ -16,7 +16,7 @@ import polars as pl
 from townsquare.analysis.beliefs import belief_change, belief_course, first_stances, names, statements
 from townsquare.analysis.causes.claims import holds_claims, last_beliefs, truth_of_claims
 from townsquare.analysis.clock import clock_of
-from townsquare.analysis.contract import FAMILY, CachedRun, Measure, Reads, columns, measure
+from townsquare.analysis.contract import FAMILY, CachedRun, Measure, Reads, columns, measure, ratio
 from townsquare.analysis.engagement import engagement_balance, engagement_by_post
 from townsquare.analysis.facts.people import SIDE
 from townsquare.analysis.health import activity, participation
@@ -86,9 +86,8 @@ def describe(name: str, by_name: Mapping[str, str] | None = None) -> Measure:
     base, _, proposition = name.partition(".")
     if not is_outcome(name):
         hint = did_you_mean(base, [known.name for known in numbered()])
-        raise UnknownName(
-            "outcome", got=repr(name), allowed="measures that are numbers: townsquare analyze --list", do=hint
-        )
+        allowed = "measures that are numbers: townsquare analyze --list"
+        raise UnknownName("outcome", got=repr(name), allowed=allowed, do=hint)
     member = measure(base)
     statement = (by_name or {}).get(proposition, proposition)
     title = f"{member.heading}: {statement}" if proposition else member.heading
@@ -110,12 +109,10 @@ def outcome_names(propositions: Sequence[str]) -> list[str]:
     >>> "shift.safe" in outcome_names(["safe"]), "reach_false_mean" in outcome_names([])
     (True, True)
     """
-    each = [(what.name, what.by_proposition is not None) for what in numbered()]
-    return [
-        full
-        for name, by in each
-        for full in ([f"{name}.{proposition}" for proposition in propositions] if by else [name])
-    ]
+    names: list[str] = []
+    for what in numbered():
+        names += [f"{what.name}.{proposition}" for proposition in propositions] if what.by_proposition else [what.name]
+    return names
 
 
 def groups() -> dict[str, str]:
@@ -157,24 +154,21 @@ def _reach(run: Reads) -> dict[str, float]:
 
 
 def _claims(run: Reads) -> dict[str, float]:
-    beliefs = last_beliefs(run).filter(pl.col("step") > clock_of(run).warm_up) if holds_claims(run) else None
-    out = {}
-    for word in ("true", "false"):
-        name, of = f"belief_in_{word}_claims", truth_of_claims(run).filter(truth=word)["claim"]
-        met = None if beliefs is None else beliefs.filter(pl.col("claim").is_in(of.implode()))
-        out[name] = math.nan if met is None or not met.height else met.filter(pl.col("judged") > 0).height / met.height
-    return out
+    judged = {word: pl.Series([], dtype=pl.Float64) for word in ("true", "false")}
+    if holds_claims(run):
+        beliefs = last_beliefs(run).filter(pl.col("step") > clock_of(run).warm_up)
+        of_truth = beliefs.join(truth_of_claims(run), on="claim")
+        judged = {word: of_truth.filter(truth=word)["judged"] for word in judged}
+    return {f"belief_in_{word}_claims": ratio(each.filter(each > 0).len(), each.len()) for word, each in judged.items()}
 
 
 def _spread(run: Reads) -> dict[str, float]:
     came = measured_roots(run).filter(veracity="false").select("root")
     false = came.join(reach(run), on="root").join(engagement_by_post(run), on="root", how="left")
     many, exposures = float(false["shares"].sum()), float(false["exposures"].sum())
-    return {
-        "reshares_false": many if false.height else math.nan,
-        "reshares_false_per_exposure": 1000 * many / exposures if exposures else math.nan,
-        "cross_cutting_exposure": _cross_cutting(run),
-    }
+    shares = {"reshares_false": many if false.height else math.nan}
+    shares["reshares_false_per_exposure"] = ratio(1000 * many, exposures)
+    return {**shares, "cross_cutting_exposure": _cross_cutting(run)}
 
 
 def _cross_cutting(run: Reads) -> float:
@@ -195,8 +189,7 @@ def _cross_cutting(run: Reads) -> float:
     start[own["agent"].to_numpy(), own["proposition"].to_numpy()] = np.sign(own["start"])
     root = shown["root"].to_numpy()
     same = start[shown["agent"].to_numpy(), about[root]] * side[root]
-    taken = int(np.count_nonzero(same))
-    return int(np.count_nonzero(same < 0)) / taken if taken else math.nan
+    return ratio(int(np.count_nonzero(same < 0)), int(np.count_nonzero(same)))
 
 
 def _moderation(run: Reads) -> dict[str, float]:

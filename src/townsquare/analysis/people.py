@@ -55,8 +55,7 @@ def compare_means(
         if not is_defined or (name == "paired" and not statistics.varies(a - b)):
             tested = blank
         elif "permutation" in name:
-            p = _permuted(a, b, paired=name.startswith("paired"), seed=seed)
-            tested = blank._replace(statistic=value, p=p)
+            tested = blank._replace(statistic=value, p=_permuted(a, b, paired=name.startswith("paired"), seed=seed))
         elif name == "paired":
             test = scipy.stats.ttest_rel(a, b)
             low, high = map(float, test.confidence_interval(statistics.LEVEL))
@@ -72,14 +71,9 @@ def _permuted(a: np.ndarray, b: np.ndarray, *, paired: bool, seed: int) -> float
         return np.asarray(np.mean(x, axis=axis) - np.mean(y, axis=axis))
 
     test = scipy.stats.permutation_test(
-        (a, b),
-        apart,
-        permutation_type="samples" if paired else "independent",
-        vectorized=True,
-        n_resamples=9999,
-        batch=max(1, 2_000_000 // (a.size + b.size)),
-        rng=np.random.default_rng(seed),
-    )
+        (a, b), apart, permutation_type="samples" if paired else "independent", vectorized=True, n_resamples=9999,
+        batch=max(1, 2_000_000 // (a.size + b.size)), rng=np.random.default_rng(seed),
+    )  # fmt: skip
     return float(test.pvalue)
 
 

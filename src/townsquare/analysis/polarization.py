@@ -42,20 +42,15 @@ def distribution(stances: Float) -> dict[str, float]:
     spread = variance >= 1e-24 and n > 3
     moments = (float((squared * each).mean()) for each in (away, squared))
     return {
-        "agents": n,
-        "mean": mean,
-        "sd": math.sqrt(variance),
-        "share_for": plus / n,
-        "share_against": minus / n,
+        "agents": n, "mean": mean, "sd": math.sqrt(variance), "share_for": plus / n, "share_against": minus / n,
         "share_at_bounds": float((size >= BOUND).mean()),
         **{f"q{round(100 * q):02d}": _quantile(stances, q) for q in QUANTILES},
         "polarization": max(2.0 * variance - distance * distance, 0.0),  # rounding may leave a hair below 0
         "bimodality": bimodality(*_corrected(n, variance, *moments), n) if spread else math.nan,
-        "mean_distance": max(distance, 0.0),
-        "extremity": float(size.mean()),
+        "mean_distance": max(distance, 0.0), "extremity": float(size.mean()),
         "camp_gap": float(stances[from_plus:].mean() - stances[:minus].mean()) if plus and minus else math.nan,
         "camp_balance": min(plus, minus) / max(plus, minus) if plus or minus else math.nan,
-    }
+    }  # fmt: skip
 
 
 def counts_by_bin(stances: Float) -> Int64:

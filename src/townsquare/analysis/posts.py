@@ -15,7 +15,7 @@ from townsquare.analysis.clock import clock_of
 from townsquare.analysis.contract import Reads, once_a_run, row_count
 from townsquare.core.actions import ActionKind
 from townsquare.core.enums import ActionStatus, PostKind, Veracity, Verdict
-from townsquare.core.frames import as_words
+from townsquare.core.frames import as_words, collected
 
 CARRIED_LABEL = (pl.col("verdict") == Verdict.FALSE) | (pl.col("note") >= 0)
 """Of a row of exposures: whether it was shown with a verdict ``false`` or a note."""
@@ -77,11 +77,13 @@ def posts_so_far(run: Reads) -> pl.DataFrame:
     DataFrame
         One row per step from 1 and class: ``step`` (int32), ``veracity``, ``posts`` (int64, cumulative count).
     """
-    new = measured_roots(run).group_by("step", "veracity").agg(row_count("new"))
-    before = measured_roots(run).filter(pl.col("step") < 1).group_by("veracity").agg(row_count("before"))
+    posts = measured_roots(run).lazy()
+    new = posts.group_by("step", "veracity").agg(row_count("new"))
+    before = posts.filter(pl.col("step") < 1).group_by("veracity").agg(row_count("before"))
     so_far = pl.col("new").fill_null(0).cum_sum().over("veracity") + pl.col("before").fill_null(0)
-    steps = step_grid(run).join(new, on=["step", "veracity"], how="left").join(before, on="veracity", how="left")
-    return steps.sort("veracity", "step").select("step", "veracity", so_far.alias("posts")).sort("step", "veracity")
+    steps = step_grid(run).lazy().join(new, on=["step", "veracity"], how="left")
+    ordered = steps.join(before, on="veracity", how="left").sort("veracity", "step")
+    return ordered.select("step", "veracity", so_far.alias("posts")).sort("step", "veracity").pipe(collected)
 
 
 def step_grid(run: Reads) -> pl.DataFrame:

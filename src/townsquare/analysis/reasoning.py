@@ -167,13 +167,8 @@ def tone_agreement(frame: pl.DataFrame) -> pl.DataFrame:
         ``kappa`` (Cohen's: 0 chance, 1 always the same; NaN where chance is 1).
     """
     known = frame.filter(pl.col("post").is_not_null())
-    both = pl.DataFrame(
-        {
-            "action": known["action"],
-            "post": pl.Series(tones(known["post"].to_list()), dtype=pl.String),
-            "says": pl.Series(tones(known["reasoning"].to_list()), dtype=pl.String),
-        }
-    )
+    of_post, says = (pl.Series(tones(known[name].to_list()), dtype=pl.String) for name in ("post", "reasoning"))
+    both = pl.DataFrame({"action": known["action"], "post": of_post, "says": says})
     parts = [((action,), pairs) for (action,), pairs in both.sort("action").group_by("action", maintain_order=True)]
     rows: list[tuple[object, ...]] = []
     for (action,), pairs in [*parts, (("all",), both)] if both.height else []:
@@ -181,8 +176,7 @@ def tone_agreement(frame: pl.DataFrame) -> pl.DataFrame:
         both_at_random = sum(int((pairs["post"] == tone).sum()) * int((pairs["says"] == tone).sum()) for tone in TONES)
         chance = both_at_random / pairs.height**2
         kappa = (same / pairs.height - chance) / (1 - chance) if chance < 1 else math.nan
-        share = statistics.share(same, pairs.height)
-        rows.append((action, "same tone", _UNIT, pairs.height, *share, chance, kappa))
+        rows.append((action, "same tone", _UNIT, pairs.height, *statistics.share(same, pairs.height), chance, kappa))
     return statistics.tidy(rows, AGREEMENT)
 
 
@@ -209,11 +203,8 @@ def read_motives(path: Path) -> Motives:
     """
     lists, _ = read_yaml(path)
     for name, words in lists.items():
-        if (
-            not isinstance(words, list)
-            or not words
-            or not all(isinstance(word, str) and word.strip("* ") for word in words)
-        ):
+        listed = words if isinstance(words, list) else []
+        if not listed or not all(isinstance(word, str) and word.strip("* ") for word in listed):
             raise DataError(f"{path}: {name}", got=repr(words)[:80], allowed="a list of words and phrases")
     return {str(name): list(words) for name, words in lists.items()}
 

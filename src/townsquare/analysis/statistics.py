@@ -254,19 +254,12 @@ def cramers_v(table: npt.ArrayLike) -> Association:
     chi2, dof, n = float(test.statistic), int(test.dof), float(counts.sum())
     rows, columns = counts.shape
     least = min(rows, columns) - 1
-    low, high = (math.sqrt(at / (n * least)) for at in _noncentrality(chi2, dof))
+    low, high = (min(math.sqrt(at / (n * least)), 1.0) for at in _noncentrality(chi2, dof))
     excess = max(0.0, chi2 / n - (rows - 1) * (columns - 1) / (n - 1))
     fewer = min(rows - (rows - 1) ** 2 / (n - 1), columns - (columns - 1) ** 2 / (n - 1)) - 1
-    return Association(
-        chi2,
-        dof,
-        float(test.pvalue),
-        float(scipy.stats.contingency.association(counts.astype(np.int64), method="cramer")),
-        min(low, 1.0),
-        min(high, 1.0),
-        math.sqrt(excess / fewer) if fewer > 0 else math.nan,
-        float(test.expected_freq.min()),
-    )
+    v = float(scipy.stats.contingency.association(counts.astype(np.int64), method="cramer"))
+    unbiased = math.sqrt(excess / fewer) if fewer > 0 else math.nan
+    return Association(chi2, dof, float(test.pvalue), v, low, high, unbiased, float(test.expected_freq.min()))
 
 
 def _noncentrality(chi2: float, dof: int) -> tuple[float, float]:

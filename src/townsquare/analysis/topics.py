@@ -115,12 +115,9 @@ def topics(run: Reads, find: Find = found_topics) -> pl.DataFrame:
     topic_of = different.select("text").with_columns(pl.Series("at", at)).filter(pl.col("at") >= 0)
     names = pl.DataFrame({"at": np.arange(len(called)), "topic": called}, schema={"at": pl.Int64, "topic": pl.String})
     from_texts = every.join(topic_of, on="text").join(names, on="at")
-    parts = [
-        frame.select("root", pl.lit(source).alias("source"), "topic")
-        for source, frame in (("given", given), ("found", from_texts))
-        if frame.height
-    ]
-    return pl.concat(parts).cast(OF_POSTS).sort("source", "root") if parts else pl.DataFrame(schema=OF_POSTS)
+    sources = {"given": given, "found": from_texts}.items()
+    parts = [frame.select("root", pl.lit(source).alias("source"), "topic") for source, frame in sources]
+    return pl.concat(parts).cast(OF_POSTS).sort("source", "root")
 
 
 def _amounts(run: Reads) -> pl.DataFrame:
@@ -231,9 +228,8 @@ def time_of_posting(run: Reads) -> pl.DataFrame:
         ``low``, ``high`` (Student's interval), ``p`` (NaN). Then one row without step: ``measure`` ``spearman``,
         the rank correlation of step and engagement over posts, with its ``p``.
     """
-    every = roots(run).filter(
-        (pl.col("kind") != PostKind.COMMENT) & (pl.col("step") + WINDOW - 1 <= run.last_step) & (pl.col("step") > 0)
-    )
+    in_time = pl.col("step").is_between(1, run.last_step + 1 - WINDOW)
+    every = roots(run).filter(pl.col("kind") != PostKind.COMMENT, in_time)
     since = every.select("root", pl.col("step").alias("since"))
     early = accepted_engagement(run).join(since.lazy(), on="root").filter(pl.col("step") < pl.col("since") + WINDOW)
     amount = pl.sum_horizontal(list(KINDS)).sum().cast(pl.Float64).alias("value")

@@ -28,7 +28,7 @@ from townsquare.analysis.beliefs import names, person_beliefs
 from townsquare.analysis.contract import Reads, columns, setting
 from townsquare.analysis.follow_graph import standing_follows
 from townsquare.analysis.posts import accepted, roots
-from townsquare.analysis.statistics import difference, tidy
+from townsquare.analysis.statistics import Estimate, difference, tidy
 from townsquare.core.actions import ActionKind
 from townsquare.core.array_types import Float
 from townsquare.core.enums import AgentKind
@@ -211,47 +211,44 @@ def effects_of(given: Assignment, outcomes: pl.DataFrame, draws: int = DRAWS) ->
         Assignments drawn again; 0 for none, and then no p values.
     """
     values = _values(given, outcomes).items()
-    rows = [{"outcome": name, **row} for name, y in values for row in _effects(given, y, draws)]
-    return pl.DataFrame(rows, schema=EFFECTS)
+    return tidy([(name, *row) for name, y in values for row in _effects(given, y, draws)], EFFECTS)
 
 
 def _values(given: Assignment, outcomes: pl.DataFrame) -> dict[str, Float]:
     """Return each outcome of the assigned persons, NaN where it is unknown."""
     there = pl.DataFrame({"agent": given.agents}).join(outcomes, on="agent", how="left", maintain_order="left")
-    values = there.drop("agent").cast(pl.Float64).fill_null(float("nan"))
-    return {column.name: column.to_numpy() for column in values}
+    return {column.name: column.to_numpy() for column in there.drop("agent").cast(pl.Float64).fill_null(float("nan"))}
 
 
-def _effects(given: Assignment, y: Float, draws: int) -> list[dict[str, object]]:
+def _effects(given: Assignment, y: Float, draws: int) -> list[tuple[object, ...]]:
+    """Return rows of :data:`EFFECTS` of one outcome, without its name."""
     known = ~np.isnan(y)
     z = given.treated
     n, treated = int(known.sum()), int((known & z).sum())
     if min(treated, n - treated) < LEAST:
         return []
-    counts = {"persons": n, "treated": treated}
-    plain = difference(y[known & z], y[known & ~z])
-    drawn = _drawn(given, y, known, draws)
-    rows: list[dict[str, object]] = [{"estimate": "difference", **plain._asdict(), **counts}]
-    fit = _fit(y, z, given.exposure, known)
-    rows += [{**row, **counts, "persons": int((known & ~np.isnan(given.exposure)).sum())} for row in fit]
-    for row in rows:
-        row["p"] = _chance(float(row["value"]), drawn.get(str(row["estimate"])))  # type: ignore[arg-type]
-    return rows
+    drawn, linked = _drawn(given, y, known, draws), int((known & ~np.isnan(given.exposure)).sum())
+    estimates = {"difference": (difference(y[known & z], y[known & ~z]), n)}
+    estimates |= {name: (effect, linked) for name, effect in _fit(y, z, given.exposure, known).items()}
+    return [
+        (name, *effect, _chance(effect.value, drawn.get(name)), persons, treated)
+        for name, (effect, persons) in estimates.items()
+    ]
 
 
-def _fit(y: Float, z: npt.NDArray[np.bool_], e: Float, known: npt.NDArray[np.bool_]) -> list[dict[str, object]]:
+def _fit(y: Float, z: npt.NDArray[np.bool_], e: Float, known: npt.NDArray[np.bool_]) -> dict[str, Estimate]:
     """Return direct effect, spillover and their sum by least squares with robust errors; none where e is constant."""
     use = known & ~np.isnan(e)
     if use.sum() < 2 * LEAST or np.ptp(e[use]) < 1e-12 or z[use].all() or not z[use].any():
-        return []
+        return {}
     coefficients, covariance = _least_squares(_design(z[use], e[use]), y[use])
     reach = float(scipy.stats.t.ppf(0.975, use.sum() - coefficients.size))
-    rows: list[dict[str, object]] = []
+    effects = {}
     for name, given in (("direct", (0.0, 1.0, 0.0)), ("spillover", (0.0, 0.0, 1.0)), ("total", (0.0, 1.0, 1.0))):
         contrast = np.array(given)
         value, margin = float(contrast @ coefficients), reach * float(np.sqrt(contrast @ covariance @ contrast))
-        rows.append({"estimate": name, "value": value, "low": value - margin, "high": value + margin})
-    return rows
+        effects[name] = Estimate(value, value - margin, value + margin)
+    return effects
 
 
 def _least_squares(design: Float, y: Float) -> tuple[Float, Float]:

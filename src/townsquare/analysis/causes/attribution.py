@@ -48,12 +48,9 @@ def _word(column: str) -> tuple[pl.Expr, pl.Expr]:
 
 _KEYS: dict[str, tuple[pl.Expr, pl.Expr]] = {
     "post": (pl.col("root"), _NO_WORD),
-    "author": _number("author"),
-    "writer": _number("writer"),
-    "veracity": _word("veracity"),
-    "label": _word("label"),
-    "cause": _word("cause"),
     "step": (pl.col("step"), _NO_WORD),
+    **{name: _number(name) for name in ("author", "writer")},
+    **{name: _word(name) for name in ("veracity", "label", "cause")},
 }
 """Number and word of the group of a row; causes other than what was shown are groups of their own."""
 

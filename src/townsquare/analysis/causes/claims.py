@@ -186,8 +186,7 @@ def truth_of_claims(run: Reads) -> pl.DataFrame:
     injected = run.table("posts").filter(pl.col("kind") == PostKind.INJECTED)
     words = [word_of(Veracity, code) for code in injected["veracity"].to_list()]
     named = injected.select(claim="text").with_columns(truth=pl.Series(words, dtype=pl.String))
-    same = pl.col("truth").n_unique() == 1
-    truth = pl.when(same).then(pl.col("truth").first()).otherwise(pl.lit("unknown"))
+    truth = pl.when(pl.col("truth").n_unique() == 1).then(pl.col("truth").first()).otherwise(pl.lit("unknown"))
     return named.group_by("claim", maintain_order=True).agg(truth)
 
 
@@ -288,15 +287,13 @@ def belief_parts(run: Reads, *, agent: int | None = None, claim: int | None = No
     rest = pl.col("judged") - pl.col("start") - pl.col("sources")
     marked = ~pl.col("shown_label").is_in(["none", "verdict unverified"])
     without = pl.when(marked).then(rest - pl.col("read")).otherwise(0.0)  # of a record that does not tell them apart
-    return (
-        met.with_columns(note, later)
-        .with_columns(start=prior.first().over(_PAIR), sources=before[0], read=before[1])
-        .join(shown, on=[*_PAIR, "step"], how="left", maintain_order="left")
-        .with_columns(pl.col("shown_label").fill_null("none"), note="judged_note")
-        .with_columns(label=pl.coalesce("judged_verdict", without))
-        .with_columns(readings=rest - pl.col("label") - pl.col("note"))
-        .select(*_PAIR, "step", "author", "shown_label", "judged", *PARTS, remembered="veracity")
-    )
+    parts = met.with_columns(note, later)
+    parts = parts.with_columns(start=prior.first().over(_PAIR), sources=before[0], read=before[1])
+    parts = parts.join(shown, on=[*_PAIR, "step"], how="left", maintain_order="left")
+    parts = parts.with_columns(pl.col("shown_label").fill_null("none"), note="judged_note")
+    parts = parts.with_columns(label=pl.coalesce("judged_verdict", without))
+    parts = parts.with_columns(readings=rest - pl.col("label") - pl.col("note"))
+    return parts.select(*_PAIR, "step", "author", "shown_label", "judged", *PARTS, remembered="veracity")
 
 
 def claims_of(run: Reads, agent: int) -> tuple[ClaimBelief, ...]:
@@ -307,8 +304,7 @@ def claims_of(run: Reads, agent: int) -> tuple[ClaimBelief, ...]:
     if not holds_claims(run):
         return ()
     met = belief_parts(run, agent=agent).join(truth_of_claims(run), on="claim", how="left", maintain_order="left")
-    authors = agent_names(run).select(author="agent", by="name")
-    met = met.join(authors, on="author", how="left", maintain_order="left")
+    met = met.join(agent_names(run).select(author="agent", by="name"), on="author", how="left", maintain_order="left")
     met = met.with_columns(pl.coalesce("by", pl.format("agent {}", "author"), pl.lit("an account")).alias("by"))
     who = called(run, agent)
     texts = dict(run.table("texts").join(met.select(text="claim").unique(), on="text").select("text", "content").rows())
@@ -369,11 +365,9 @@ def claim_attribution(run: Reads, claim: int) -> ClaimAttribution:
     if holds_claims(run):
         met = run.lazy("veracities").select("claim").unique().pipe(collected)["claim"].sort().to_list()
     if claim not in met:
-        known = (
-            ", ".join(map(str, met[:10])) + (f" and {len(met) - 10} more" if len(met) > 10 else "")
-            or "none: the belief rule of this run holds no belief in claims"
-        )
-        raise SettingError("claim", got=str(claim), allowed=known)
+        known = ", ".join(map(str, met[:10])) + (f" and {len(met) - 10} more" if len(met) > 10 else "")
+        none = "none: the belief rule of this run holds no belief in claims"
+        raise SettingError("claim", got=str(claim), allowed=known or none)
     last = belief_parts(run, claim=claim).unique("agent", keep="last", maintain_order=True)
     rows = [(name, meaning, last[name].mean(), last[name].abs().mean()) for name, meaning in PARTS.items()]
     turned = last.filter((pl.col("start") > 0) != (pl.col("judged") > 0))

@@ -43,16 +43,14 @@ def unit_of(run: Reads) -> str:
 def check_trail(run: Reads) -> None:
     """Raise ``RecordError`` for a run that did not record why beliefs moved."""
     if not setting(run, "record", "trail", default=True):
-        raise RecordError(
-            "trail", got="a run recorded with `record.trail: false`", do="repeat it with record.trail: true"
-        )
+        got = "a run recorded with `record.trail: false`"
+        raise RecordError("trail", got=got, do="repeat it with record.trail: true")
 
 
 def agent_names(run: Reads) -> pl.DataFrame:
     """Return what each agent is called: ``agent``, ``name`` (untrusted; null for persons without one)."""
     agents = run.table("agents").select("agent", pl.col("name").alias("text"))
-    texts = run.table("texts").rename({"content": "name"})
-    return agents.join(texts, on="text", how="left").select("agent", "name")
+    return agents.join(run.table("texts").rename({"content": "name"}), on="text", how="left").select("agent", "name")
 
 
 def called(run: Reads, agent: int) -> str:
@@ -109,8 +107,7 @@ def contributions(run: Reads, agent: int | None = None, *, shown: bool = True) -
     trail = trail.select(*_BELIEF, "kind", "rank", "post", pl.col("amount").alias("recorded"))
     rows = _in_stance(run, trail, of_agent)
     if shown:
-        who = pl.col("author").alias("passed_on")
-        columns = "step", "agent", "rank", "post", who, label_of().alias("label")
+        columns = "step", "agent", "rank", "post", pl.col("author").alias("passed_on"), label_of().alias("label")
         seen = run.lazy("exposures").filter(of_agent).select(columns)
         rows = rows.join(seen, on=["step", "agent", "rank", "post"], how="left", maintain_order="left")
     return _with_causes(run, rows, shown=shown)
@@ -143,8 +140,7 @@ def _in_stance(run: Reads, trail: pl.LazyFrame, of_agent: pl.Expr) -> pl.LazyFra
 
 def _with_causes(run: Reads, trail: pl.LazyFrame, *, shown: bool) -> pl.LazyFrame:
     of_root = roots(run).lazy().select("root", pl.col("author").alias("writer"), "veracity")
-    posts = run.table("posts").lazy().select("post", "root")
-    rows = trail.join(posts, on="post", how="left", maintain_order="left")
+    rows = trail.join(run.table("posts").lazy().select("post", "root"), on="post", how="left", maintain_order="left")
     cause = pl.col("kind").replace_strict(CAUSES, default="other", return_dtype=pl.String).alias("cause")
     who = pl.when(pl.col("kind") == TrailKind.OWN).then("agent").otherwise("passed_on").fill_null(NONE).alias("author")
     root, writer = pl.col("root").fill_null(NONE), pl.col("writer").fill_null(NONE)
@@ -159,9 +155,8 @@ def label_of() -> pl.Expr:
 
     A verdict that has no word is its number, as text.
     """
-    return (2 * pl.col("verdict").cast(pl.Int16) + (pl.col("note") >= 0)).replace_strict(
-        _LABELS, return_dtype=pl.String
-    )
+    code = 2 * pl.col("verdict").cast(pl.Int16) + (pl.col("note") >= 0)
+    return code.replace_strict(_LABELS, return_dtype=pl.String)
 
 
 _VERDICTS = {int(verdict): f"verdict {verdict.name.lower()}" if verdict else "" for verdict in Verdict}

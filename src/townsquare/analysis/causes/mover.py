@@ -50,10 +50,8 @@ class Mover(NamedTuple):
         """Return the person whose stance changed most, and the posts that changed it, one per line."""
         start, end, change = (significant(value, 2, signed=True) for value in (self.start, self.end, self.change))
         about = f"“{printable(self.statement.removesuffix('.'), 80)}”"
-        head = (
-            f"Largest change of stance: {printable(self.called, 60)}{where}, over the whole run from {start} to {end} "
-            f"({change}) on {about}"
-        )
+        who = f"{printable(self.called, 60)}{where}"
+        head = f"Largest change of stance: {who}, over the whole run from {start} to {end} ({change}) on {about}"
         posts = [
             f"  {significant(post.amount, 2, signed=True)} by {count(post.shown, 'exposure')} to posts with the text “"
             f"{printable(post.text, LONGEST_POST)}” by {printable(post.by, 40)}"
@@ -64,9 +62,8 @@ class Mover(NamedTuple):
 
 def largest_change(run: Reads) -> Mover | None:
     """Return the person who moved most, without the posts behind it; None if nobody moved."""
-    moved = (
-        changes(run).filter(pl.col("change") != 0).sort(pl.col("change").abs(), descending=True, maintain_order=True)
-    )
+    size = pl.col("change").abs()
+    moved = changes(run).filter(pl.col("change") != 0).sort(size, descending=True, maintain_order=True)
     if not moved.height:
         return None
     row = moved.row(0, named=True)
@@ -89,9 +86,8 @@ def with_posts(run: Reads, moved: Mover) -> Mover:
         return moved
     number = next(number for number, name, text in names(run).rows() if moved.statement in (text, name))
     shown = (pl.col("kind") == TrailKind.EXPOSURE).sum().cast(pl.Int64).alias("shown")
-    rows = contributions(run, moved.agent, shown=False).filter(
-        pl.col("cause") == "shown", pl.col("proposition") == number, pl.col("root") != NONE
-    )
+    of_posts = pl.col("cause") == "shown", pl.col("proposition") == number, pl.col("root") != NONE
+    rows = contributions(run, moved.agent, shown=False).filter(*of_posts)
     sums = rows.group_by("root", "writer").agg(pl.col("amount").sum(), shown).pipe(collected, ORDERED)
     texts = run.table("posts").select(pl.col("post").alias("root"), "text").join(run.table("texts"), on="text")
     by = pl.coalesce("name", pl.format("agent {}", "agent")).alias("by")
@@ -103,6 +99,4 @@ def with_posts(run: Reads, moved: Mover) -> Mover:
     sign = 1.0 if moved.change > 0 else -1.0
     toward = by_text.filter(sign * pl.col("amount") > 0)
     most = toward.sort(pl.col("amount").abs(), "content", descending=[True, False]).head(MOST_POSTS)
-    return moved._replace(
-        posts=tuple(MovingPost(*row) for row in most.select("content", "amount", "shown", "by").rows())
-    )
+    return moved._replace(posts=tuple(map(MovingPost._make, most.select("content", "amount", "shown", "by").rows())))

@@ -54,15 +54,9 @@ def weights_of(run: Reads, agent: int, step: int, params: object, records: pl.Da
 def _claim_exposures(run: Reads, agent: int, step: int) -> pl.DataFrame:
     """Return every claim shown to the agent in order: claim (first of its kind), step, rank, post, likes and so on."""
     claims = run.table("claims").select(pl.col("post").alias("root"), pl.col("same_as").alias("claim"))
-    return (
-        run.lazy("exposures")
-        .filter(pl.col("agent") == agent, pl.col("step") <= step)
-        .select(*_SHOWING, "root", "likes", "first_seen", "weight")
-        .with_row_index("order")
-        .pipe(collected)
-        .join(claims, on="root")
-        .sort("order", maintain_order=True)
-    )
+    shown = run.lazy("exposures").filter(pl.col("agent") == agent, pl.col("step") <= step)
+    rows = shown.select(*_SHOWING, "root", "likes", "first_seen", "weight").with_row_index("order")
+    return rows.pipe(collected).join(claims, on="root").sort("order", maintain_order=True)
 
 
 def _acceptances(run: Reads, agent: int, step: int, shown: pl.DataFrame) -> Iterator[dict[str, Any]]:

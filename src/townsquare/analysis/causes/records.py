@@ -190,21 +190,13 @@ def _record(row: Mapping[str, Any], weight: float, params: log_odds.Params) -> H
     added = amount(p, row["polarity"], row["strength"] * weight, row["origin"], row["agreed"])
     author = row["author"]
     return HeldRecord(
-        claim=row["claim"],
-        text=row["content"] or "",
-        polarity=row["polarity"],
-        strength=row["strength"],
-        origin=word_of(Origin, row["origin"]),
-        active=active,
-        since=row["step"],
-        change=word_of(HoldingChange, row["change"]),
-        by=row["by"] if row["by"] >= 0 else None,
-        post=row["first_post"] if row["first_post"] >= 0 else None,
-        author=author,
-        name=row["name"] or ("" if author is None else f"agent {author}"),
-        weight=weight,
+        claim=row["claim"], text=row["content"] or "", polarity=row["polarity"], strength=row["strength"],
+        origin=word_of(Origin, row["origin"]), active=active, since=row["step"],
+        change=word_of(HoldingChange, row["change"]), by=row["by"] if row["by"] >= 0 else None,
+        post=row["first_post"] if row["first_post"] >= 0 else None, author=author,
+        name=row["name"] or ("" if author is None else f"agent {author}"), weight=weight,
         amount=float(added) if active else 0.0,
-    )
+    )  # fmt: skip
 
 
 def _params(run: Reads, agent: int, step: int) -> Any:
@@ -240,12 +232,7 @@ def _held(run: Reads, agent: int, step: int) -> pl.DataFrame:
     rows = changes.with_row_index("order").pipe(collected).sort("order")
     posts = run.table("posts").select(pl.col("post").alias("first_post"), "author")
     claims = run.table("claims").select("claim", "proposition", "text", "polarity", "strength")
-    return (
-        rows.group_by("claim", maintain_order=True)
-        .agg(pl.last("step", "change", "by", "origin", "agreed"), pl.first("post").alias("first_post"))
-        .join(claims, on="claim")
-        .join(run.table("texts"), on="text", how="left")
-        .join(posts, on="first_post", how="left")
-        .join(agent_names(run), left_on="author", right_on="agent", how="left")
-        .sort("claim")
-    )
+    state, first = pl.last("step", "change", "by", "origin", "agreed"), pl.first("post").alias("first_post")
+    records = rows.group_by("claim", maintain_order=True).agg(state, first).join(claims, on="claim")
+    records = records.join(run.table("texts"), on="text", how="left").join(posts, on="first_post", how="left")
+    return records.join(agent_names(run), left_on="author", right_on="agent", how="left").sort("claim")

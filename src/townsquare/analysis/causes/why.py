@@ -230,8 +230,7 @@ def why(run: Reads, agent: int, step: int | None = None, proposition: str | None
     """
     _check_agent(run, agent, step)
     check_trail(run)
-    asked = of_proposition(run, names(run), proposition)
-    propositions = dict(asked.select("proposition", "name").rows())
+    propositions = dict(of_proposition(run, names(run), proposition).select("proposition", "name").rows())
     agent_rows = [pl.col("agent") == agent, pl.col("proposition").is_in(list(propositions))]
     step_rows = [*agent_rows, pl.col("step") >= 1 if step is None else pl.col("step") == step]
     around = agent_rows if step is None else [*agent_rows, pl.col("step").is_in([step - 1, step])]
@@ -265,8 +264,7 @@ def _move(belief: Belief, proposition: str, stances: Mapping[Belief, float], cau
         total = total_of(cause.recorded for cause in causes)
         scale = 0.0 if before is None else stance_per_log_odds(total, before, after - before)
         causes = [replace(cause, amount=cause.recorded * scale) for cause in causes]
-    ordered = sorted(causes, key=lambda cause: -abs(cause.amount))
-    return Move(belief.step, proposition, before, after, tuple(ordered))
+    return Move(belief.step, proposition, before, after, tuple(sorted(causes, key=lambda cause: -abs(cause.amount))))
 
 
 def _cause(row: Mapping[str, Any], agent: int) -> Cause:
@@ -275,20 +273,12 @@ def _cause(row: Mapping[str, Any], agent: int) -> Cause:
     other = _WITHOUT_AUTHOR.get(kind, kind) if author is None else f"agent {author}"
     trust = row["trust"]
     return Cause(
-        kind=kind,
-        amount=row["amount"],
-        recorded=row["amount"],
-        rank=row["rank"] if row["rank"] >= 0 else None,
-        post=row["post"] if row["post"] >= 0 else None,
-        author=author,
-        name="own posts" if own else row["name"] or other,
-        text=row["content"] or "",
-        stance=row["stance"],
-        trust=None if trust is None or math.isnan(trust) else trust,
-        label=_label(row["verdict"], row["note"]),
-        weight=row["weight"],
-        first_seen=row["first_seen"],
-    )
+        kind=kind, amount=row["amount"], recorded=row["amount"], rank=row["rank"] if row["rank"] >= 0 else None,
+        post=row["post"] if row["post"] >= 0 else None, author=author,
+        name="own posts" if own else row["name"] or other, text=row["content"] or "", stance=row["stance"],
+        trust=None if trust is None or math.isnan(trust) else trust, label=_label(row["verdict"], row["note"]),
+        weight=row["weight"], first_seen=row["first_seen"],
+    )  # fmt: skip
 
 
 def _label(verdict: int | None, note: int | None) -> str:
@@ -304,15 +294,10 @@ def _with_posts(run: Reads, trail: pl.DataFrame, agent: int) -> pl.DataFrame:
     texts = run.table("posts").select(pl.col("post").alias("root"), "text").join(run.table("texts"), on="text")
     stances = run.table("post_stances").select(pl.col("post").alias("root"), "proposition", "stance")
     authors = agent_names(run).rename({"agent": "shown_author"})
-    return (
-        trail.with_row_index("order")
-        .join(shown, on=["step", "rank", "post"], how="left")
-        .join(posts, on="post", how="left")
-        .join(texts, on="root", how="left")
-        .join(stances, on=["root", "proposition"], how="left")
-        .join(authors, on="shown_author", how="left")
-        .sort("order")
-    )
+    rows = trail.with_row_index("order").join(shown, on=["step", "rank", "post"], how="left")
+    rows = rows.join(posts, on="post", how="left").join(texts, on="root", how="left")
+    rows = rows.join(stances, on=["root", "proposition"], how="left")
+    return rows.join(authors, on="shown_author", how="left").sort("order")
 
 
 def _contributors(moves: tuple[Move, ...]) -> tuple[Contributor, ...]:

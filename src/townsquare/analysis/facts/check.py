@@ -124,9 +124,8 @@ def _inside(checks: Sequence[FactCheck], what: str) -> str:
         return "No published fact can be scored."
     out = [check.fact.id for check in checks if not check.inside]
     named = ", ".join(out[:MOST_NAMED]) + (f" and {len(out) - MOST_NAMED} more" if len(out) > MOST_NAMED else "")
-    return f"{len(checks) - len(out)} of {len(checks)} {what} inside the published range" + (
-        f"; outside: {named}." if out else "."
-    )
+    outside = f"; outside: {named}" if out else ""
+    return f"{len(checks) - len(out)} of {len(checks)} {what} inside the published range{outside}."
 
 
 def read_once(run: Reads) -> CachedRun:

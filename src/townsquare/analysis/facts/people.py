@@ -64,9 +64,8 @@ def supersharers(run: Reads) -> Reading:
     shares = _posts(run).filter((pl.col("kind") == PostKind.SHARE) & pl.col("root").is_in(false.implode()))
     made = _per_person(run, shares.group_by(agent=pl.col("author")).agg(n=pl.len()))
     at_least(FEWEST, made.sum(), "shares of false posts")
-    return Reading(
-        smallest_share(made), {"proportion of these shares by the top 0.1% of people": top_share(made, 0.001)}
-    )
+    also = {"proportion of these shares by the top 0.1% of people": top_share(made, 0.001)}
+    return Reading(smallest_share(made), also)
 
 
 def _posts(run: Reads) -> pl.DataFrame:
@@ -109,9 +108,8 @@ def activity_concentration(run: Reads) -> Reading:
     acts = _per_person(run, made.group_by(agent=pl.col("author")).agg(n=pl.len()))
     at_least(FEWEST_PEOPLE, acts.size, "people")
     at_least(FEWEST, acts.sum(), "posts, comments and shares")
-    return Reading(
-        top_share(acts, 0.1), {"proportion of people without a post, comment or share": float((acts == 0).mean())}
-    )
+    also = {"proportion of people without a post, comment or share": float((acts == 0).mean())}
+    return Reading(top_share(acts, 0.1), also)
 
 
 def reciprocity(run: Reads) -> Reading:

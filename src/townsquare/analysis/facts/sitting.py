@@ -52,10 +52,8 @@ def share_ratio_false_true(sittings: Sequence[Sitting]) -> Reading:
     """Measure the rate of sharing of false posts divided by that of true posts, and both."""
     false, true = (_joined(sittings, name) for name in ("false", "true"))
     at_least(FEWEST, min(false.sum(), true.sum()), "shares of false or of true posts")
-    also = {
-        "shares of true posts per showing": float(true.mean()),
-        "shares of false posts per showing": float(false.mean()),
-    }
+    rates = {"true": float(true.mean()), "false": float(false.mean())}
+    also = {f"shares of {word} posts per showing": rate for word, rate in rates.items()}
     return Reading(float(false.mean() / true.mean()), also)
 
 

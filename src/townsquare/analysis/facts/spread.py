@@ -60,21 +60,15 @@ def _followed(run: Reads, *, comments: bool) -> pl.DataFrame:
     followed = window.steps(FOLLOWED_HOURS)
     posts, parent = share_trees(run, comments=comments)
     shape = shape_frame(posts, parent).drop("breadth")
-    came = (
-        roots(run)
-        .filter(pl.col("kind") != PostKind.COMMENT)
-        .select("root", "kind", "author", "step", "injected", "veracity")
-    )
+    came = roots(run).filter(pl.col("kind") != PostKind.COMMENT)
+    came = came.select("root", "kind", "author", "step", "injected", "veracity")
     top = pl.Series("root", posts["post"].to_numpy()[tops(parent)], pl.Int32)
     answers = posts.with_columns(top, pl.Series("depth", depths(parent))).filter(pl.col("depth") > 0)
     after = answers.select("root", "depth", at="step").join(came.select("root", "step"), on="root")
     after = after.with_columns(after=pl.col("at") - pl.col("step")).sort("root", "after")
     in_time = pl.lit(value=True) if window.hours is None else pl.col("after") <= followed
-    answered = after.group_by("root").agg(
-        early=in_time.sum().cast(pl.Int64) + 1,
-        direct=(pl.col("depth") == 1).mean(),
-        half=pl.col("after").get(pl.len() // 2),
-    )
+    early, half = in_time.sum().cast(pl.Int64) + 1, pl.col("after").get(pl.len() // 2)
+    answered = after.group_by("root").agg(early=early, direct=(pl.col("depth") == 1).mean(), half=half)
     in_window = pl.col("step").is_between(window.first, window.last - followed)
     frame = came.filter(in_window).join(shape, on="root").join(answered, on="root", how="left")
     return frame.with_columns(pl.col("early").fill_null(1)).sort("root")
@@ -122,12 +116,8 @@ def conversation_size_gini(run: Reads) -> Reading:
     sizes = followed_conversations(run).filter(pl.col("early") >= LARGE)["early"].to_numpy()
     at_least(FEWEST, sizes.size, _CONVERSATIONS)
     small = sizes[sizes < 4 * LARGE]
-    also = (
-        {f"the same, of conversations of {LARGE} to {4 * LARGE - 1} posts": statistics.gini(small)}
-        if small.size >= FEWEST
-        else {}
-    )
-    return Reading(statistics.gini(sizes), also)
+    which = f"the same, of conversations of {LARGE} to {4 * LARGE - 1} posts"
+    return Reading(statistics.gini(sizes), {which: statistics.gini(small)} if small.size >= FEWEST else {})
 
 
 def structural_virality(run: Reads) -> Reading:
@@ -135,20 +125,16 @@ def structural_virality(run: Reads) -> Reading:
     large = _conversations(run)
     size, virality = (large[name].rank().to_numpy() for name in ("size", "virality"))
     difference, median = _less_published(large, "structural_virality", "virality")
-    return Reading(
-        difference,
-        {"median, nothing subtracted": median, "rank correlation with size": statistics.correlation(size, virality)},
-    )
+    with_size = statistics.correlation(size, virality)
+    return Reading(difference, {"median, nothing subtracted": median, "rank correlation with size": with_size})
 
 
 def conversation_depth(run: Reads) -> Reading:
     """Measure the depth of large conversations less that of published ones of equal size, median."""
     large = _conversations(run)
     difference, median = _less_published(large, "conversation_depth", "depth")
-    return Reading(
-        difference,
-        {"median, nothing subtracted": median, "proportion of answers to the root, median": _median(large["direct"])},
-    )
+    also = {"median, nothing subtracted": median, "proportion of answers to the root, median": _median(large["direct"])}
+    return Reading(difference, also)
 
 
 def conversation_half_life(run: Reads) -> Reading:
@@ -197,9 +183,8 @@ def false_structure_at_equal_size(run: Reads) -> Reading:
 
 def _known(run: Reads) -> pl.DataFrame:
     """Return large cascades of injected posts of known veracity, if there are enough of either."""
-    large = followed_cascades(run).filter(
-        pl.col("size") >= LARGE, pl.col("injected") & (pl.col("veracity") != "unknown")
-    )
+    known = pl.col("injected") & (pl.col("veracity") != "unknown")
+    large = followed_cascades(run).filter(pl.col("size") >= LARGE, known)
     for word in ("false", "true"):
         at_least(FEWEST_OF_A_CLASS, large.filter(pl.col("veracity") == word).height, f"{word} {_LARGE}")
     return large

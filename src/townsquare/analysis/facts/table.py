@@ -119,30 +119,14 @@ def facts_page(facts: list[Fact]) -> str:
         listed = [fact for fact in facts if fact.scope == scope]
         if not listed:
             continue
-        rows = [
-            (
-                f"`{fact.id}`"
-                + (" (not used for defaults)" if fact.left_out else "")
-                + (" (not scored)" if fact.unscored else ""),
-                fact.statement,
-                f"{short_number(fact.value)} ({fact.target}), {fact.unit}",
-                f"{fact.certainty}; {fact.interval_from}",
-                fact.definition,
-                fact.reason,
-            )
-            for fact in listed
-        ]
-        columns = (
-            str,
-            "fact",
-            "statement",
-            "published (target range)",
-            "certainty; origin of range",
-            "measure",
-            "note",
-        )
-        parts.append(
-            f"## {SCOPES[scope]['title']}\n\n{SCOPES[scope]['meaning']}\n\n{as_markdown(table('', rows, columns))}\n"
-        )
+        rows = []
+        for fact in listed:
+            name = f"`{fact.id}`{' (not used for defaults)' * fact.left_out}{' (not scored)' * fact.unscored}"
+            published = f"{short_number(fact.value)} ({fact.target}), {fact.unit}"
+            basis = f"{fact.certainty}; {fact.interval_from}"
+            rows.append((name, fact.statement, published, basis, fact.definition, fact.reason))
+        columns = ("fact", "statement", "published (target range)", "certainty; origin of range", "measure", "note")
+        shown, about = as_markdown(table("", rows, (str, *columns))), SCOPES[scope]
+        parts.append(f"## {about['title']}\n\n{about['meaning']}\n\n{shown}\n")
     sources = "\n".join(f"- `{fact.id}`: {fact.source}." for fact in facts)
     return "\n".join([*parts, f"## Sources\n\nRead or computed on 2026-11-22.\n\n{sources}"])
