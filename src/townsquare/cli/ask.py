@@ -120,9 +120,10 @@ def panel(
     """
     from townsquare.cli.calls import show_servers_of
     from townsquare.core.spreadsheets import as_cells
-    from townsquare.experiments.panel import hold_panel, panel_settings, reactions, split_feeds
+    from townsquare.experiments.panel import panel_settings, reactions, split_feeds
     from townsquare.experiments.run_folders import check_unused, folder_for
     from townsquare.scenario.population.personas import read_personas
+    from townsquare.simulation.run import simulate
 
     people = agents or (len(read_personas(personas, options.bank_of(sets))) if personas is not None else 100)
     runs = {}
@@ -134,7 +135,7 @@ def panel(
             if nth == 1:
                 show_servers_of([settings])
             calls = Calls(settings.config.serving.prices)
-            runs[name] = hold_panel(settings, folder / f"feed-{nth}", calls.add)
+            runs[name] = simulate(settings, folder / f"feed-{nth}", on_call=calls.add)
             if calls.note(1):
                 complain(f"feed {name}: {calls.note(1)}", kind="note")
         table = reactions(runs)

@@ -152,9 +152,9 @@ def answer(experiment: Experiment, outcome: str | None = None, *, rules: int = 2
     asked = f"{varied} compared with {base}, {seeds} per arm" if len(experiment.arms) > 1 else f"one arm, {seeds}"
     about = "; ".join([*better, *level])
     question = f"{asked}. Primary outcome: {as_noun(what.title, primary)}{f' ({about})' if about else ''}."
-    mean = frame.select(pl.col(primary).fill_nan(None).mean()).item()
     exposed = exposed_effects(runs, experiment.baseline)
     second = _second(made, runs, experiment.baseline, by_name) if rules == 2 else []
+<<<<<<< HEAD
     alone = f"With one arm, nothing is compared: vary a setting to add arms (--vary). Mean over {seeds}: "
     alone += f"{significant(mean)} {what.unit}."
     return Answer(
@@ -176,6 +176,19 @@ def answer(experiment: Experiment, outcome: str | None = None, *, rules: int = 2
         made,
         exposed,
     )
+=======
+    if len(experiment.arms) > 1:
+        of_exposed = exposed_sentences(exposed, short, by_name, warm_up=clock_of(first).warm_up > 0)
+        of_beliefs = [] if ends_in_warm_up(clock_of(first)) else _beliefs(made, base)  # shifts are then 0 by definition
+        sentences = [*_primary(made), *of_beliefs, *second, *of_exposed, *_secondary(made)]
+    else:
+        mean = significant(frame.select(pl.col(primary).fill_nan(None).mean()).item())
+        alone = "With one arm, nothing is compared: vary a setting to add arms (--vary)."
+        sentences = [f"{alone} Mean over {seeds}: {mean} {what.unit}."]
+    doubts = tuple(_cautions(experiment, runs, short, second_rule=bool(second)))
+    moved = _mover_lines(experiment, short)
+    return Answer(title_of(first), question, tuple(sentences), moved, doubts, primary, base, made, exposed)
+>>>>>>> d61c29d6 (S3 squashed)
 
 
 def first_look(experiment: Experiment) -> str:
@@ -283,9 +296,8 @@ def _primary(made: pl.DataFrame) -> list[str]:
     sentences = [*_headline(rows), *(_effect(row) for row in rows[:MOST_ARMS])]
     if len(rows) > MOST_ARMS:
         sentences.append(f"{len(rows) - MOST_ARMS} more arms are in the report.")
-    return sentences or [
-        "The primary outcome cannot be compared: no seed has a value in the baseline and in another arm."
-    ]
+    nothing = "The primary outcome cannot be compared: no seed has a value in the baseline and in another arm."
+    return sentences or [nothing]
 
 
 def _headline(rows: Sequence[Mapping[str, Any]]) -> list[str]:
@@ -308,8 +320,7 @@ def _effect(row: Mapping[str, Any]) -> str:
     unit = "" if row["unit"] in _SCALES else f" {row['unit']}"
     if verdict == "no interval" and row["difference"] == 0:
         return f"{label}: no difference in the {noun} with one seed, which gives no CI."
-    is_unclear = verdict in ("no interval", "no detectable effect", _UNCORRECTED)
-    size, low, high = amount(row, sign=is_unclear)
+    size, low, high = amount(row, sign=verdict in ("no interval", "no detectable effect", _UNCORRECTED))
     interval, its_unit = f"95% CI {low} to {high}", "" if "%" in size else unit
     if verdict == "no interval":
         return f"{label}: {size}{its_unit} in the {noun} with one seed, which gives no CI and may be chance."
@@ -363,10 +374,8 @@ def _beliefs(made: pl.DataFrame, base: str) -> list[str]:
     size, low, high = amount(most, sign=True)
     detail = f"difference {size}{'' if math.isnan(most['low']) else f', 95% CI {low} to {high}'}{scale}"
     if largest > 0.1:
-        return [
-            f"Mean change of stances differs most from {base} under {most['label']}: "
-            f"{as_noun(most['title'], most['outcome'])} ({detail})."
-        ]
+        which = f"{base} under {most['label']}: {as_noun(most['title'], most['outcome'])}"
+        return [f"Mean change of stances differs most from {which} ({detail})."]
     power = 10.0 ** math.floor(math.log10(largest))
     least = math.floor(largest / power + 1) * power
     return [f"{within}{least:g} (largest {detail})."]
@@ -403,21 +412,15 @@ def _secondary(made: pl.DataFrame) -> list[str]:
     return [f"Secondary outcomes: {of}{among}{listed(named)}."]
 
 
-def _mover(experiment: Experiment) -> tuple[str, int, Mover] | None:
-    """Return the person who moved most in any run, with the arm and the seed of that run."""
+def _mover_lines(experiment: Experiment, short: Mapping[str, str]) -> tuple[str, ...]:
+    """Return lines on the person who moved most in any run, with the arm and the seed of that run."""
     extracts = experiment.extracts(MOVERS_EXTRACT)
     moved = [(run, Mover(*row)) for run in experiment.finished for row in extracts[run.content_hash].rows()]
     if not moved:
-        return None
-    run, mover = max(moved, key=lambda each: abs(each[1].change))
-    return run.arm, run.seed, with_posts(Run.open(experiment.folder / run.folder), mover)
-
-
-def _mover_lines(largest: tuple[str, int, Mover] | None, short: Mapping[str, str]) -> tuple[str, ...]:
-    if largest is None:
         return ()
-    arm, seed, moved = largest
-    return tuple(moved.lines(f" ({short[arm]}, seed {seed})" if len(short) > 1 else f" (seed {seed})"))
+    run, mover = max(moved, key=lambda each: abs(each[1].change))
+    which = f" ({short[run.arm]}, seed {run.seed})" if len(short) > 1 else f" (seed {run.seed})"
+    return tuple(with_posts(Run.open(experiment.folder / run.folder), mover).lines(which))
 
 
 def _cautions(

@@ -6,8 +6,9 @@ import hashlib
 import itertools
 import json
 import re
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from townsquare.core.documents import bundled_labels
@@ -70,7 +71,10 @@ def arms_of(vary: Mapping[str, Sequence[Any]], *, one_at_a_time: bool = False) -
         changes = dict(zip(vary, values, strict=True))
         name = ", ".join(f"{key}={shown(value)}" for key, value in changes.items()) or WHOLE
         arms.append(Arm(name, _slug(changes, name), changes))
-    return tuple(_distinct(arms))
+    shared = Counter(arm.slug for arm in arms)
+    return tuple(
+        replace(arm, slug=f"{arm.slug}-{short_digest(arm.name)}") if shared[arm.slug] > 1 else arm for arm in arms
+    )
 
 
 def check_distinct(settings: Mapping[str, object]) -> None:
@@ -132,15 +136,6 @@ def _slug(changes: Mapping[str, Any], name: str) -> str:
 def short_digest(name: str) -> str:
     """Return eight hexadecimal digits that represent a name."""
     return hashlib.sha256(name.encode()).hexdigest()[:8]
-
-
-def _distinct(arms: Sequence[Arm]) -> list[Arm]:
-    """Add a digest of the arm's name to slugs that several arms share."""
-    slugs = [arm.slug for arm in arms]
-    return [
-        arm if slugs.count(arm.slug) == 1 else Arm(arm.name, f"{arm.slug}-{short_digest(arm.name)}", arm.changes)
-        for arm in arms
-    ]
 
 
 def parse_vary(text: str, option: str = "--vary") -> tuple[str, list[Any]]:

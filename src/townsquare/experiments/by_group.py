@@ -64,9 +64,8 @@ def effects_by_group(runs: Mapping[tuple[str, int], Reads], baseline: str) -> pl
 
 def final_stances(run: Reads) -> pl.DataFrame:
     """Return the stance of each person after the last step: ``agent``, ``proposition`` (name), ``end``."""
-    return (
-        collected(last_stances(run)).join(names(run), on="proposition").select("agent", proposition="name", end="end")
-    )
+    ends = collected(last_stances(run)).join(names(run), on="proposition")
+    return ends.select("agent", proposition="name", end="end")
 
 
 def changes(before: pl.DataFrame, after: pl.DataFrame, groups: pl.DataFrame, *also: pl.Expr) -> pl.DataFrame:

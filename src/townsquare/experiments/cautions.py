@@ -44,14 +44,8 @@ def warnings(run: Reads, outcome: Mapping[str, float]) -> list[str]:
     facts, share = facts_of_run(run), outcome["refused_share"]
     least = float(str(setting(run, "evidence", "archive_weight", default=0.0)))
     holds = {"refused": share > MOST_REFUSED, "labels_ignored": _ignores_labels(run, least)}
-    return [
-        *_unfinished(run),
-        *_missing(run, outcome),
-        *answer_notes(facts),
-        *_flagged(run),
-        *_sentences(holds, share=percent(share), least=number(least, 2)),
-        *setting_notes(facts),
-    ]
+    wrong, notes = [*_unfinished(run), *_missing(run, outcome), *answer_notes(facts)], setting_notes(facts)
+    return [*wrong, *_flagged(run), *_sentences(holds, share=percent(share), least=number(least, 2)), *notes]
 
 
 def _sentences(holds: Mapping[str, bool], **values: object) -> list[str]:

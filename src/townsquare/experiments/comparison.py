@@ -8,7 +8,7 @@ PostgreSQL server can hold their rows; their content is the same.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
 from contextlib import closing, nullcontext, suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -67,6 +67,9 @@ class _Job:
     @property
     def steps(self) -> int:
         return int(self.settings["steps"])
+
+
+_Results = Generator[tuple[_Job, RunResult | BaseException]]
 
 
 def compare(
@@ -148,7 +151,8 @@ def compare(
         experiment.save(targets.store)
         if targets.with_copy and targets.record is None:
             _copy_scenarios(out, settings.values(), targets.store)
-        return _execute_all(experiment, jobs, targets, workers, earlier, on_progress, on_result)
+        results = execute(_execute, jobs, targets, workers, earlier, on_progress)
+        return _recorded(experiment, results, targets.store, on_result)
 
 
 def _state(folder: Path, settings: Settings) -> str:
@@ -215,41 +219,34 @@ def _resolve_all(
         raise SettingError("seeds", got=str(list(seeds)), allowed="different whole numbers, at least one")
     settings: dict[tuple[str, int], Settings] = {}
     for arm in arms:
-        first = resolve_with_scenario(*base_layers, arm.changes, {"seed": seeds[0]})
-        plain = first.plain()
+        plain = resolve_with_scenario(*base_layers, arm.changes, {"seed": seeds[0]}).plain()
         settings |= {(arm.name, seed): resolve(plain, {"seed": seed}) for seed in seeds}
     check_distinct({arm.name: settings[arm.name, seeds[0]] for arm in arms})
     check_varied((settings[arm.name, seeds[0]] for arm in arms), {key for arm in arms for key in arm.changes})
     return settings
 
 
-def _execute_all(
-    experiment: Experiment,
-    jobs: Sequence[_Job],
-    targets: ExecutionTargets,
-    workers: int | None,
-    earlier: Progress,
-    on_progress: Callable[[Progress], None] | None,
-    on_result: Callable[[Experiment], None] | None,
+def _recorded(
+    experiment: Experiment, results: _Results, store: ObjectStore | None, on_result: Callable[[Experiment], None] | None
 ) -> Experiment:
     """Execute the jobs of a comparison, which is saved after each."""
     extracts: dict[str, dict[str, pl.DataFrame]] = {kind.file: {} for kind in KINDS}
     try:
-        with closing(execute(_execute, jobs, targets, workers, earlier, on_progress)) as results:
+        with closing(results):
             for job, result in results:
                 experiment = experiment.record(job.run, _seen(job, result))
                 if isinstance(result, RunResult):
                     for file, frame in result.extracts.items():
                         extracts[file][result.content_hash] = frame
                 with suppress(RecordError):  # a failed write ends no run: the last write counts
-                    experiment.save(targets.store)
+                    experiment.save(store)
                 if on_result is not None:
                     on_result(experiment)
     finally:
         for kind in KINDS:
             if extracts[kind.file]:
                 experiment.store(kind, extracts[kind.file])
-    experiment.save(targets.store)
+    experiment.save(store)
     if experiment.failed and not experiment.finished:
         do = "fix these errors and run the same command again"
         raise RunsFailed(str(experiment.folder), got="; ".join(experiment.errors), do=do)
@@ -274,8 +271,6 @@ def _execute(job: _Job, report: Report) -> RunResult:
             run = Run.open(folder)
         else:
             address = None if holds_run(folder) else job.address
-            run = go_on(
-                folder, settings, on_step=lambda summary: report(summary.step), address=address, with_copy=False
-            )
+            run = go_on(folder, settings, lambda summary: report(summary.step), address=address, with_copy=False)
         read = CachedRun(run, large=True)
         return RunResult(read.content_hash, outcomes(read), {kind.file: kind.of(read) for kind in KINDS})

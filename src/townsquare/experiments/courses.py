@@ -28,9 +28,8 @@ def bands(of_runs: pl.DataFrame) -> pl.DataFrame:
         probabilities are cut at 0 and 1), ``seeds``.
     """
     ends, is_bounded = _intervals(of_runs), pl.col("unit").is_in(["share", "probability"])
-    return ends.with_columns(
-        pl.when(is_bounded).then(pl.col("low", "high").clip(0, 1)).otherwise(pl.col("low", "high"))
-    )
+    both = pl.col("low", "high")
+    return ends.with_columns(pl.when(is_bounded).then(both.clip(0, 1)).otherwise(both))
 
 
 def _intervals(of_runs: pl.DataFrame) -> pl.DataFrame:

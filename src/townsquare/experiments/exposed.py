@@ -85,10 +85,8 @@ def exposed_sentences(
     about = effects.filter(arm=best["arm"], proposition=best["proposition"]).to_dicts()
     opening = (
         f"In the baseline, {percent(best['without'])} of people see no false post{after}. "
-        f"Effect of {short[best['arm']]}{period} on the final stance on "
-    )
-    opening += (
-        f"“{statements[best['proposition']]}”, by exposure{after} in the baseline (not corrected for several tests): "
+        f"Effect of {short[best['arm']]}{period} on the final stance on “{statements[best['proposition']]}”, "
+        f"by exposure{after} in the baseline (not corrected for several tests): "
     )
     little, larger = [], []
     for row in about:

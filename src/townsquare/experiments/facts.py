@@ -67,9 +67,8 @@ def check_facts(
     experiment = _experiment(target)
     if experiment is None:
         if arm is not None:
-            raise SettingError(
-                "arm", got=repr(arm), allowed="an arm of a comparison", do="leave it out for a single run"
-            )
+            do = "leave it out for a single run"
+            raise SettingError("arm", got=repr(arm), allowed="an arm of a comparison", do=do)
         assert not isinstance(target, Experiment)
         return check(listed, [_readings(Run.open(target), names), _of_rules(names)])
     arms = _arms(experiment)

@@ -198,10 +198,6 @@ def _purpose(name: str, counted: _Counted, reply: tuple[float, float, float], pr
     low, high = TOKEN_RULE
     tokens_in = Amount(max(0.0, total - spread) * low, total, (total + spread) * high)
     tokens_out = Amount(*(calls * each for each in reply))
-    usd = None
-    if price is not None:
-        usd = Amount(
-            *((price.tokens_in * i + price.tokens_out * o) / 1e6 for i, o in zip(tokens_in, tokens_out, strict=True))
-        )
-    steps = counted.agent_steps if name in AGENT_STEP else 0.0
-    return Purpose(name, calls, tokens_in, tokens_out, usd, steps)
+    both = zip(tokens_in, tokens_out, strict=True)
+    usd = None if price is None else Amount(*((price.tokens_in * i + price.tokens_out * o) / 1e6 for i, o in both))
+    return Purpose(name, calls, tokens_in, tokens_out, usd, counted.agent_steps if name in AGENT_STEP else 0.0)

@@ -103,14 +103,13 @@ class _Record:
 
     def prompt(self, agent: int, question: str) -> str:
         """Return the question as the agent gets it."""
+        reflections = self._recalled(agent, MemoryKind.REFLECTION, self._settings.reflections)
         return filled(
             "interview",
             persona=" ".join(self._persona(agent).split()) or "Somebody of whom nothing is known.",
             beliefs=self._mind(agent),
             memories=listed(self._recalled(agent, MemoryKind.INTERACTION, self._settings.recalled)),
-            reflections=listed(
-                [quoted(text) for text in self._recalled(agent, MemoryKind.REFLECTION, self._settings.reflections)]
-            ),
+            reflections=listed([quoted(text) for text in reflections]),
             feed=self._feed(agent),
             question=" ".join(question.split()),
         )
@@ -136,12 +135,8 @@ class _Record:
     def _mind(self, agent: int) -> str:
         beliefs = self._beliefs.filter(pl.col("agent") == agent).join(self._propositions, on="proposition")
         band, sure = stance_band(beliefs["stance"].to_numpy()), confidence_band(beliefs["confidence"].to_numpy())
-        return listed(
-            [
-                f"{quoted(text)}: you are {STANCE_BANDS[b]} it; {CONFIDENCE_BANDS[c]}."
-                for text, b, c in zip(beliefs["text"].to_list(), band.tolist(), sure.tolist(), strict=True)
-            ]
-        )
+        each = zip(beliefs["text"].to_list(), band.tolist(), sure.tolist(), strict=True)
+        return listed([f"{quoted(text)}: you are {STANCE_BANDS[b]} it; {CONFIDENCE_BANDS[c]}." for text, b, c in each])
 
     def _recalled(self, agent: int, kind: MemoryKind, most: int) -> list[str]:
         memories = self._memories.filter((pl.col("agent") == agent) & (pl.col("kind") == kind))

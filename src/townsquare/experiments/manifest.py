@@ -89,15 +89,6 @@ class ArmRun:
         return cls(**given, outcomes=outcomes)
 
 
-_KINDS: dict[frozenset[type], Any] = {
-    frozenset({bool}): pl.Boolean,
-    frozenset({int}): pl.Int64,
-    frozenset({float}): pl.Float64,
-    frozenset({int, float}): pl.Float64,
-}
-"""Types of columns of varied settings, by those of their values; others become texts."""
-
-
 class RunResult(NamedTuple):
     """What came of a finished run: its content hash, its outcomes, and by file what the comparison keeps of it."""
 
@@ -232,7 +223,8 @@ class Experiment:
         columns = {"arm": pl.String, "seed": pl.Int64}
         for key in self.vary:
             kinds = {type(row[key]) for row in rows if row.get(key) is not None}
-            columns[key] = _KINDS.get(frozenset(kinds), pl.String)
+            number = pl.Int64 if kinds == {int} else pl.Float64 if kinds and kinds <= {int, float} else pl.String
+            columns[key] = pl.Boolean if kinds == {bool} else number
             if columns[key] is pl.String:
                 rows = [row | ({key: shown(row[key])} if row.get(key) is not None else {}) for row in rows]
         return pl.DataFrame(rows, schema=columns)
@@ -280,15 +272,9 @@ class Experiment:
         RecordError
             The file cannot be written.
         """
-        values = {
-            "format": FORMAT,
-            "vary": dict(self.vary),
-            "baseline": self.baseline,
-            "primary": self.primary,
-            "seeds": list(self.seeds),
-            "arms": [asdict(arm) for arm in self.arms],
-            "runs": [run.plain() for run in self.runs],
-        }
+        values = {"format": FORMAT, "vary": dict(self.vary), "baseline": self.baseline, "primary": self.primary}
+        values |= {"seeds": list(self.seeds), "arms": [asdict(arm) for arm in self.arms]}
+        values["runs"] = [run.plain() for run in self.runs]
         write_whole(self.folder / FILE, json.dumps(values, indent=1, allow_nan=False) + "\n")
         if store is not None:
             store.put_file(self.folder / FILE, FILE)
@@ -307,8 +293,7 @@ class Experiment:
         with manifest_values(folder, FILE, "a comparison") as values:
             arms = tuple(Arm(**arm) for arm in values["arms"])
             runs = tuple(ArmRun.of(run) for run in values["runs"])
-            primary = str(values.get("primary", ""))
-            return cls(folder, values["vary"], arms, tuple(values["seeds"]), runs, primary)
+            return cls(folder, values["vary"], arms, tuple(values["seeds"]), runs, str(values.get("primary", "")))
 
 
 @contextmanager

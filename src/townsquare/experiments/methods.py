@@ -33,11 +33,8 @@ def methods(recorded: Run | Experiment) -> str:
     what = describe(recorded.primary) if recorded.primary else None
     meaning = as_noun(what.definition.rstrip("."), "") if what else ""
     primary = f" The primary outcome was the {as_noun(what.title, what.name)}: {meaning}." if what else ""
-    sure = (
-        f"with 95% Student's t confidence intervals over {seeds}; p values are corrected by Holm's method"
-        if len(recorded.seeds) > 1
-        else "without confidence intervals, since there is one seed only"
-    )
+    sure = f"with 95% Student's t confidence intervals over {seeds}; p values are corrected by Holm's method"
+    sure = sure if len(recorded.seeds) > 1 else "without confidence intervals, since there is one seed only"
     compared = (
         f" Arms differed in {varied}; all arms of a seed shared population, follow graph, posts and random draws. "
         f"Effects are mean differences from `{recorded.baseline}`, paired by seed, {sure}.{primary}"

@@ -65,10 +65,7 @@ def choices_for(layers: Sequence[Layer]) -> dict[str, list[Any]]:
     base = resolve_with_scenario(*layers)
     rate = "rate" if base.config.time.step_minutes is None else "sessions_per_day"
     usual = getattr(base.config.activation, rate)
-    choices: dict[str, list[Any]] = {
-        "feed.ranker": _members("ranker", base),
-        f"activation.{rate}": [usual, usual / 2],
-    }
+    choices: dict[str, list[Any]] = {"feed.ranker": _members("ranker", base), f"activation.{rate}": [usual, usual / 2]}
     choices["policy.name"] = [name for name in _members("policy", base) if _has_same_rates(name, base)]
     if load_scenario(base.config.scenario).propositions:
         scorer = base.config.beliefs.stance_scorer
@@ -198,10 +195,9 @@ def specifications(effects: pl.DataFrame, across: Sequence[str]) -> pl.DataFrame
     rows = []
     for key, part in effects.group_by(["side", *across], maintain_order=True):
         mean, low, high, p, _ = t_interval(part.sort("seed")["effect"].to_numpy())
-        rows.append({**dict(zip(["side", *across], key, strict=True)), "effect": mean, "low": low, "high": high, "p": p,
-                     "seeds": part.height})  # fmt: skip
+        rows.append((*key, mean, low, high, p, part.height))
     schema = dict.fromkeys(["side", *across], pl.String) | columns("effect low high p seeds:int")
-    frame = pl.DataFrame(rows, schema=schema).sort("side", "effect", *across)
+    frame = pl.DataFrame(rows, schema=schema, orient="row").sort("side", "effect", *across)
     return frame.with_columns(pl.int_range(pl.len()).over("side").alias("place"))
 
 
@@ -220,21 +216,21 @@ def variance_shares(effects: pl.DataFrame, across: Sequence[str]) -> pl.DataFram
     """
     parts = [_shares(str(side[0]), part, across) for side, part in effects.group_by("side", maintain_order=True)]
     rows = [row for part in parts for row in part]
-    return pl.DataFrame(rows, schema=columns("side:str source:str share low_mean high_mean"))
+    return pl.DataFrame(rows, schema=columns("side:str source:str share low_mean high_mean"), orient="row")
 
 
-def _shares(side: str, part: pl.DataFrame, across: Sequence[str]) -> list[dict[str, object]]:
+def _shares(side: str, part: pl.DataFrame, across: Sequence[str]) -> list[tuple[object, ...]]:
     sources = [*across, SEED]
     varied = [name for name in sources if part[name].n_unique() > 1]
     total = float(((part["effect"] - part["effect"].mean()) ** 2).sum())
     squares = _sums_of_squares(part, varied) if total > 1e-24 and varied else {}
-    rows: list[dict[str, object]] = []
-    for name in sources:
+    shares = {name: squares.get(name, 0.0) / total if total > 1e-24 else math.nan for name in sources}
+    rows: list[tuple[object, ...]] = []
+    for name, share in shares.items():
         means = part.group_by(name).agg(pl.col("effect").mean())["effect"]
-        share = squares.get(name, 0.0) / total if total > 1e-24 else math.nan
-        rows.append({"side": side, "source": name, "share": share, "low_mean": means.min(), "high_mean": means.max()})
-    rest = max(0.0, 1.0 - sum(float(str(row["share"])) for row in rows)) if total > 1e-24 else math.nan
-    return [*rows, {"side": side, "source": REST, "share": rest, "low_mean": math.nan, "high_mean": math.nan}]
+        rows.append((side, name, share, means.min(), means.max()))
+    rest = max(0.0, 1.0 - sum(shares.values())) if total > 1e-24 else math.nan
+    return [*rows, (side, REST, rest, math.nan, math.nan)]
 
 
 def _sums_of_squares(part: pl.DataFrame, varied: Sequence[str]) -> dict[str, float]:

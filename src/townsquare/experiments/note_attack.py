@@ -8,12 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 import polars as pl
 
-from townsquare.analysis.contract import Reads, setting
+from townsquare.analysis.contract import Reads, columns, setting
 from townsquare.core.array_types import Array, Bool, Int64
 from townsquare.core.enums import NoteStatus
 from townsquare.core.schema import NONE
@@ -52,7 +51,7 @@ def attack(runs: Iterable[Reads], shares: Iterable[float] = SHARES) -> pl.DataFr
     DataFrame
         ``run`` (number), ``scorer``, ``note``, ``share`` (of the rater base), ``ring`` (raters), ``flipped`` (bool).
     """
-    rows: list[dict[str, Any]] = []
+    rows = []
     for number, run in enumerate(runs):
         before = ratings_of(run)
         base = int(np.unique(before.rater).size)
@@ -64,13 +63,9 @@ def attack(runs: Iterable[Reads], shares: Iterable[float] = SHARES) -> pl.DataFr
                 for share in shares:
                     ring = max(1, round(share * base))
                     stays = stays and bool(shown_of(_attacked(start, note, ring))[note])
-                    size = {"share": share, "ring": ring, "flipped": not stays}
-                    rows.append({"run": number, "scorer": scorer, "note": note, **size})
-    columns: dict[str, Any] = {
-        "run": pl.Int32, "scorer": pl.String, "note": pl.Int32, "share": pl.Float64, "ring": pl.Int32,
-        "flipped": pl.Boolean,
-    }  # fmt: skip
-    return pl.DataFrame(rows, columns)
+                    rows.append((number, scorer, note, share, ring, not stays))
+    schema = columns("run:row scorer:str note:row share ring:row") | {"flipped": pl.Boolean()}
+    return pl.DataFrame(rows, schema, orient="row")
 
 
 def _attacked(before: bridging.RatedNotes, note: int, ring: int) -> bridging.RatedNotes:

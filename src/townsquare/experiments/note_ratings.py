@@ -112,10 +112,10 @@ def check(path: Path) -> dict[str, float | str | None]:
     clear = np.min(np.abs(intercept - np.array(ends)), axis=0, initial=np.inf, where=~np.isnan(intercept)) > NEAR
     ours = recorded["rules"].fill_null("").str.contains_any(_NOT_BUILT).not_().to_numpy()
     statuses = {
-        "first_status": results.people.provisional, "thresholds": results.by_thresholds, "status": results.status
+        "first_status": (results.people.provisional, "status_r1"), "status": (results.status, "status"),
+        "thresholds": (results.by_thresholds, "status_thresholds"),
     }  # fmt: skip
-    columns = {"first_status": "status_r1", "thresholds": "status_thresholds", "status": "status"}
-    same = {name: given == _statuses(recorded[columns[name]]) for name, given in statuses.items()}
+    same = {name: given == _statuses(recorded[column]) for name, (given, column) in statuses.items()}
     first, last = results.people.first.notes.intercept, results.notes.intercept
     return {
         "folder": path.name, "notes": float(intercept.size),
@@ -206,9 +206,8 @@ def _rows(
     misleading = np.ones(n, np.bool_)
     if recorded is not None and "classification" in recorded.columns:
         misleading = (recorded["classification"].str.to_lowercase() != "not_misleading").fill_null(True).to_numpy()
-    return RatedNotes(
-        note, rater, value, timely, author, misleading, status.astype(np.uint8), _reasons(table), len(raters)
-    )
+    of_notes = author, misleading, status.astype(np.uint8)
+    return RatedNotes(note, rater, value, timely, *of_notes, _reasons(table), len(raters))
 
 
 def _reasons(table: pl.DataFrame) -> Bool:
@@ -217,9 +216,8 @@ def _reasons(table: pl.DataFrame) -> Bool:
         return np.zeros((table.height, 0), np.bool_)
     given = table["tags"].fill_null("").str.split("|")
     names = [name for name in given.explode().unique().sort() if name and not name.startswith(_NOT_A_REASON)]
-    return (
-        np.column_stack([given.list.contains(name).to_numpy() for name in names] or [np.zeros((table.height, 0))]) > 0
-    )
+    columns = [given.list.contains(name).to_numpy() for name in names] or [np.zeros((table.height, 0))]
+    return np.column_stack(columns) > 0
 
 
 def _correlation(ours: Float, theirs: Float) -> float:

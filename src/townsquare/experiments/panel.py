@@ -17,12 +17,10 @@ from townsquare.core import tabular
 from townsquare.core.actions import ON_POSTS, WORDS
 from townsquare.core.enums import ActionStatus, PostKind
 from townsquare.core.errors import DataError, SettingError
-from townsquare.models.client import OnCall
 from townsquare.record.run import Run
 from townsquare.scenario.load import load_scenario
 from townsquare.scenario.settings import resolve_with_scenario
 from townsquare.settings.resolve import Settings, parse_set
-from townsquare.simulation.run import simulate
 
 COLUMN = "feed"
 LARGEST = 1000  # posts of one feed: the most that a feed can hold
@@ -66,24 +64,15 @@ def panel_settings(feed: Path, people: int, personas: Path | None, sets: Sequenc
     size = len(load_scenario(str(feed)).posts)
     if not 0 < size <= LARGEST:
         raise SettingError(str(feed), got=f"{size} posts", allowed=f"1 to {LARGEST}")
-    base: dict[str, Any] = {
-        "scenario": str(feed),
-        "agents": people,
-        "steps": 1,
-        "graph": {"kind": "random", "p": 0.0},
-        "feed": {"ranker": "oldest", "followed": 0, "others": size, "pool": max(256, 2 * size), "comments": 0},
-        "injection": {"start_step": 1, "posts_per_step": size, "order": "file"},
-    }
+    base: dict[str, Any] = {"scenario": str(feed), "agents": people, "steps": 1}
+    base["graph"] = {"kind": "random", "p": 0.0}
+    base["feed"] = {"ranker": "oldest", "followed": 0, "others": size, "pool": max(256, 2 * size), "comments": 0}
+    base["injection"] = {"start_step": 1, "posts_per_step": size, "order": "file"}
     if personas is not None:
         base["population"] = {"file": str(personas)}
     if seed is not None:
         base["seed"] = seed
     return resolve_with_scenario(base, *map(parse_set, sets))
-
-
-def hold_panel(settings: Settings, folder: Path, on_call: OnCall | None = None) -> Run:
-    """Record one panel."""
-    return simulate(settings, folder, on_call=on_call)
 
 
 def reactions(runs: Mapping[str, Run]) -> pl.DataFrame:
@@ -96,17 +85,8 @@ def reactions(runs: Mapping[str, Run]) -> pl.DataFrame:
         counts = done.group_by(pl.col("target").alias("post")).agg(counted)
         posts = run.table("posts").filter(pl.col("kind") == PostKind.INJECTED).select("post", "text")
         texts = run.table("texts").select("text", "content")
-        frame = (
-            posts.join(texts, on="text")
-            .join(counts, on="post", how="left")
-            .sort("post")
-            .select(
-                pl.lit(name).alias("feed"),
-                pl.int_range(1, pl.len() + 1).alias("position"),
-                pl.col("content").alias("text"),
-                pl.lit(int(run.steps["agents"][-1])).alias("people"),
-                pl.col(kinds).fill_null(0),
-            )
-        )
-        parts.append(frame)
+        shown = posts.join(texts, on="text").join(counts, on="post", how="left").sort("post")
+        where = pl.lit(name).alias("feed"), pl.int_range(1, pl.len() + 1).alias("position")
+        people = pl.lit(int(run.steps["agents"][-1])).alias("people")
+        parts.append(shown.select(*where, pl.col("content").alias("text"), people, pl.col(kinds).fill_null(0)))
     return pl.concat(parts)

@@ -181,15 +181,14 @@ def _looked_at(folder: Path, before: float, *, keep_reports: bool, calls: bool) 
     if written >= before:
         return "written too recently"
     state, last = recorded
+    made = (*CALLS, *VIEWS, *LAYOUTS)
     if state != "finished":
         what = f"unfinished, stopped after step {last}" if last > 0 else "unfinished, without a step"
-        return _item(
-            folder, what, written, (*_beside(folder), *CALLS, *VIEWS, *LAYOUTS, REPORT, SETTINGS_FILE, *DATABASE)
-        )
+        return _item(folder, what, written, (*_beside(folder), *made, REPORT, SETTINGS_FILE, *DATABASE))
     if keep_reports:
         if not any((where / REPORT).is_file() for where in (folder, *_comparisons(folder))):
             return "finished, without a report"
-        return _item(folder, "finished, report stays", written, (*_beside(folder), *CALLS, *VIEWS, *LAYOUTS, *DATABASE))
+        return _item(folder, "finished, report stays", written, (*_beside(folder), *made, *DATABASE))
     if calls and (folder / CALLS_FILE).is_file():
         return _item(folder, "calls of a finished run", written, CALLS)
     return "finished"

@@ -37,15 +37,13 @@ def replay(folder: Path, settings: Settings, on_step: OnStep | None = None) -> i
     HashMismatch
         At the first step that differs, with what differs in it.
     """
-    reader = reader_of(folder)
-    recorder: Any = ReplayRecorder(reader)
+    recorder: Any = ReplayRecorder(reader_of(folder))
     with ExitStack() as stack, suppress(ReplayEnded):
         client = None
         if asks(settings):
             calls = folder / CALLS_FILE
             client = stack.enter_context(model_client(settings.config, settings.config.seed, calls, offline=True))
-        scenario = recorded_scenario(settings, folder)
-        simulate(settings, recorder, scenario=scenario, on_step=on_step, client=client)
+        simulate(settings, recorder, scenario=recorded_scenario(settings, folder), on_step=on_step, client=client)
     return int(recorder.compared)
 
 
@@ -96,6 +94,5 @@ def _first_difference(old: Path, new: Path) -> tuple[int | None, str]:
     hashes = zip(was.summaries()["hash"].to_list(), now.summaries()["hash"].to_list(), strict=False)
     for step, (before, after) in enumerate(hashes):
         if before != after:
-            new_rows = rows_of_step(now, step)
-            return step, first_difference(rows_of_step(was, step), new_rows)
+            return step, first_difference(rows_of_step(was, step), rows_of_step(now, step))
     return None, ""

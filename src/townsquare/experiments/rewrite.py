@@ -61,5 +61,4 @@ def _fault(text: str, reply: Reply, people: Personas, row: int, bank: QuestionBa
 
 def _prompt(people: Personas, row: int, bank: QuestionBank) -> str:
     text = people.texts[row]
-    facts = bank.labeled(people.traits[row]) or ({"as told": text} if text else {})
-    return filled("persona", facts=quoted(facts))
+    return filled("persona", facts=quoted(bank.labeled(people.traits[row]) or ({"as told": text} if text else {})))

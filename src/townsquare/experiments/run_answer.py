@@ -37,13 +37,10 @@ def answer_run(run: Reads, outcome: Mapping[str, float]) -> Answer:
     moved = largest_change(run) if run.last_step > 0 else None
     doubts = [*warnings(run, outcome), *(misleading(run) if run.last_step > 0 else [])]
     doubts += of_moderation(run) if run.last_step > 0 and moderated(run) else []
-    return Answer(
-        title_of(run),
-        f"one run, seed {setting(run, 'seed', default='–')}",
-        tuple(_happened(run, outcome)),
-        () if moved is None else tuple(with_posts(run, moved).lines()),
-        (*doubts, "This is one run: compare arms over several seeds with “townsquare compare”."),
-    )
+    doubts.append("This is one run: compare arms over several seeds with “townsquare compare”.")
+    mover = () if moved is None else tuple(with_posts(run, moved).lines())
+    question = f"one run, seed {setting(run, 'seed', default='–')}"
+    return Answer(title_of(run), question, tuple(_happened(run, outcome)), mover, tuple(doubts))
 
 
 def _happened(run: Reads, outcome: Mapping[str, float]) -> list[str]:

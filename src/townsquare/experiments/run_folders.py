@@ -62,11 +62,8 @@ def check_unused(folder: Path) -> None:
         It holds a run or a comparison, or is no folder. Other files may be in it.
     """
     if holds_run(folder):
-        raise RecordError(
-            str(folder),
-            got="a recorded run",
-            do=f"continue it with `townsquare resume {folder}`, or choose another folder",
-        )
+        do = f"continue it with `townsquare resume {folder}`, or choose another folder"
+        raise RecordError(str(folder), got="a recorded run", do=do)
     if folder.exists() and not folder.is_dir():
         raise RecordError(str(folder), got="a file", allowed="a folder, new or existing")
     if (folder / manifest.FILE).exists():
@@ -95,12 +92,8 @@ def check_single(folder: Path) -> None:
         Saying how a comparison goes on.
     """
     if (folder / manifest.FILE).is_file() and not holds_run(folder):
-        raise RecordError(
-            str(folder),
-            got="a comparison",
-            allowed="the folder of one run",
-            do=f"to continue, repeat the command of the comparison with `--out {folder}`; its runs are in that folder",
-        )
+        do = f"to continue, repeat the command of the comparison with `--out {folder}`; its runs are in that folder"
+        raise RecordError(str(folder), got="a comparison", allowed="the folder of one run", do=do)
 
 
 @contextmanager
@@ -164,9 +157,8 @@ def settings_of(run: Run, where: str, sets: Sequence[str] = ()) -> Settings:
     except DataError as error:
         raise DataError(f"{where}: scenario {name}", got=str(error), do="restore its files at the same path") from None
     if settings.scenario_digest and now != settings.scenario_digest:
-        raise WrongVersion(
-            f"{where}: scenario {name}", got="files that changed after the run", do="restore the old files"
-        )
+        got = "files that changed after the run"
+        raise WrongVersion(f"{where}: scenario {name}", got=got, do="restore the old files")
     return settings
 
 

@@ -55,11 +55,8 @@ def facts_of_settings(settings: Settings) -> Facts:
 
 def facts_of_run(run: Reads) -> Facts:
     """Return the facts of a recorded run, from its settings and rows alone; files and members may be missing."""
-    return _facts(
-        run.settings,
-        asks=_has_rows(run, "model_calls") if run.last_step > 0 else None,
-        reads_personas=_has_rows(run, "personas") if run.last_step >= 0 else None,
-    )
+    asks = _has_rows(run, "model_calls") if run.last_step > 0 else None
+    return _facts(run.settings, asks=asks, reads_personas=_has_rows(run, "personas") if run.last_step >= 0 else None)
 
 
 def _facts(settings: Mapping[str, Any], *, asks: bool | None, reads_personas: bool | None) -> Facts:

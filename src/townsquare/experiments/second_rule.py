@@ -113,9 +113,8 @@ def second_rule_of(run: Run) -> tuple[str, dict[str, object]]:
     """
     if setting(run, "beliefs", "rule", default="") != CREDENCE:
         return CREDENCE, {}
-    half_life, attention = (
-        float(setting(run, "beliefs", name, default=getattr(RULE, name))) for name in ("half_life", "attention")
-    )
+    given = (setting(run, "beliefs", name, default=getattr(RULE, name)) for name in ("half_life", "attention"))
+    half_life, attention = map(float, given)
     anchor = 1.0 - 2.0 ** (-max(DAY, clock_of(run).hours or DAY) / (DAY * half_life))
     return EXPOSURE, {"pull": PULL * attention, "anchor": anchor, "likes_at_most": LIKES}
 

@@ -10,14 +10,13 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 import numpy as np
-import numpy.typing as npt
 
 from townsquare.analysis.facts.contract import Reading, few
 from townsquare.analysis.facts.measures import OF_A_SITTING
 from townsquare.analysis.facts.people import SIDE
 from townsquare.analysis.facts.sitting import FALSE_POSTS, FEED, Sitting
 from townsquare.core.actions import ActionKind
-from townsquare.core.array_types import Bool, Float
+from townsquare.core.array_types import Bool, Float, Int32, Int64
 from townsquare.core.draws import Draws, Stage
 from townsquare.core.enums import PostKind, Veracity
 from townsquare.core.errors import DataError, RecordError
@@ -52,7 +51,8 @@ def sitting_readings(run: Run) -> dict[str, Reading]:
         setup, world, _ = begin(settings, scenario)
         at_once = replace(setup.arrivals, step=np.ones_like(setup.arrivals.step))
         world.append(at_once.arrive(world, Draws(settings.config.seed, 1)(Stage.ARRIVE)))
-        by_truth = {truth: _posts(world, truth) for truth in (Veracity.FALSE, Veracity.TRUE)}
+        truths, injected = (Veracity.FALSE, Veracity.TRUE), world.posts["kind"] == PostKind.INJECTED
+        by_truth = {truth: np.flatnonzero(injected & (world.posts["veracity"] == truth)) for truth in truths}
         for truth, posts in by_truth.items():
             if posts.size < FALSE_POSTS:
                 return _none(few(posts.size, FALSE_POSTS, f"{truth.name.lower()} posts in the scenario"))
@@ -65,19 +65,14 @@ def _none(reason: str) -> dict[str, Reading]:
     return dict.fromkeys(OF_A_SITTING, Reading(reason=reason))
 
 
-def _posts(world: World, truth: Veracity) -> npt.NDArray[np.int64]:
-    """Return the injected posts of one truth."""
-    return np.flatnonzero((world.posts["kind"] == PostKind.INJECTED) & (world.posts["veracity"] == truth))
-
-
 @dataclass(frozen=True, slots=True)
 class _Probe:
     """A world with its policy, and the posts to show."""
 
     setup: Setup
     world: World
-    false: npt.NDArray[np.int64]
-    true: npt.NDArray[np.int64]
+    false: Int64
+    true: Int64
 
     def sitting(self, number: int) -> Sitting:
         """Show random posts to random people: 12 false and 12 true ones mixed, then a feed of 30."""
@@ -97,14 +92,7 @@ class _Probe:
         part = np.s_[:, :FALSE_POSTS], np.s_[:, FALSE_POSTS:]
         return Sitting(shared[part[0]], shared[part[1]], sides[part[0]], sides[part[1]], np.any(acted, axis=1))
 
-    def _done(
-        self,
-        people: npt.NDArray[np.int32],
-        posts: npt.NDArray[np.int64],
-        draw: int,
-        kinds: list[int],
-        asked: bool = False,
-    ) -> Bool:
+    def _done(self, people: Int32, posts: Int64, draw: int, kinds: list[int], asked: bool = False) -> Bool:
         """Return whether each person did anything of these kinds to each post shown to it, asked about it or not."""
         settings = self.setup.settings
         feed, context = fixed_feed(self.world, people, posts), replace(self.setup.context, asked=asked)
@@ -112,15 +100,14 @@ class _Probe:
         judge = self.setup.judge(self.world, Draws(settings.config.seed, 1)(Stage.BELIEF))
         views = Views(self.world, feed, allowed, self.setup.bank, settings.config.actions, context, judge)
         # Draws of steps that the run never takes: sittings are independent of the run and of each other.
-        chosen = self.setup.policy.decide(
-            views, Draws(settings.config.seed, settings.config.steps + draw)(Stage.POLICY)
-        )
+        draws = Draws(settings.config.seed, settings.config.steps + draw)
+        chosen = self.setup.policy.decide(views, draws(Stage.POLICY))
         rows = chosen.row[np.isin(chosen.kind, kinds) & (chosen.row >= 0)]
         done = np.zeros(posts.size, np.bool_)
         done[rows] = True
         return done.reshape(posts.shape)
 
-    def _side(self, people: npt.NDArray[np.int32], posts: npt.NDArray[np.int64]) -> Float:
+    def _side(self, people: Int32, posts: Int64) -> Float:
         """Return the sign of the person's stance times that of the post, by the post's first stance."""
         columns, stances = self.world.posts, self.world.post_stances
         takes = columns["n_stances"][posts] > 0
@@ -128,12 +115,11 @@ class _Probe:
         if not stances["stance"].size:
             return np.zeros(posts.shape)
         own = self.world.stance()[people[:, None], stances["proposition"][row]]
-        has_side = takes & (np.abs(own) > SIDE)
-        return np.where(has_side, np.sign(own) * np.sign(stances["stance"][row]), 0.0)
+        return np.where(takes & (np.abs(own) > SIDE), np.sign(own) * np.sign(stances["stance"][row]), 0.0)
 
 
-def _drawn(random: np.random.Generator, posts: npt.NDArray[np.int64], people: int, n: int) -> npt.NDArray[np.int64]:
+def _drawn(random: np.random.Generator, posts: Int64, people: int, n: int) -> Int64:
     """Return ``n`` different posts for each person, (people, n): a part of one random order of all."""
     first = random.integers(posts.size, size=(people, 1))
-    drawn: npt.NDArray[np.int64] = random.permutation(posts)[(first + np.arange(n)) % posts.size]
+    drawn: Int64 = random.permutation(posts)[(first + np.arange(n)) % posts.size]
     return drawn

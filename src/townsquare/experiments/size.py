@@ -66,11 +66,6 @@ def planned_size(config: Config, scenario: Scenario) -> PlannedSize:
     rest, row = (PARQUET_REST, PARQUET_ROW) if in_parquet else (PACKED_REST, PACKED_ROW)
     bulky = sum(rows[name] * row[name] for name in rows)
     report = REPORT_MEMORY + min(exposures, REPORT_ROWS) * REPORT_ROW_MEMORY
-    return PlannedSize(
-        exposures=round(exposures),
-        trail=round(trail),
-        beliefs=round(beliefs),
-        in_parquet=in_parquet,
-        disk=round(bulky + agents * config.steps * rest),
-        memory=round(PROCESS_MEMORY + step_rows * STEP_ROW_MEMORY + exposures * PAST_MEMORY + report),
-    )
+    disk = round(bulky + agents * config.steps * rest)
+    memory = round(PROCESS_MEMORY + step_rows * STEP_ROW_MEMORY + exposures * PAST_MEMORY + report)
+    return PlannedSize(round(exposures), round(trail), round(beliefs), in_parquet, disk, memory)

@@ -44,13 +44,11 @@ def check_starts(arms: Mapping[str, Settings]) -> None:
             continue
         apart = float(np.abs(here - there).mean(axis=0).max())
         if apart > tolerance:
-            raise SettingError(
-                f"arms {first} and {second}",
-                got=f"initial stances that differ by {apart:.3f} on average",
-                allowed=f"at most evidence.start_tolerance = {tolerance:g}",
-                do="match the initial stances (beliefs.anchoring 1 keeps stated stances; beliefs.seed_records, "
-                "beliefs.prior_scale) or raise the tolerance",
-            )
+            got = f"initial stances that differ by {apart:.3f} on average"
+            keeps = "beliefs.anchoring 1 keeps stated stances; beliefs.seed_records, beliefs.prior_scale"
+            do = f"match the initial stances ({keeps}) or raise the tolerance"
+            allowed = f"at most evidence.start_tolerance = {tolerance:g}"
+            raise SettingError(f"arms {first} and {second}", got=got, allowed=allowed, do=do)
 
 
 def attained(settings: Settings) -> npt.NDArray[np.float64]:

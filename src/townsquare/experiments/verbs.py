@@ -288,12 +288,8 @@ def _(run: Run) -> str:
 
 @html_of.register
 def _(experiment: Experiment) -> str:
-    facts: dict[str, object] = {
-        "arms": len(experiment.arms),
-        "seeds": len(experiment.seeds),
-        "runs": len(experiment.finished),
-    }
-    facts |= {"failed": len(experiment.failed), "folder": experiment.folder}
+    facts: dict[str, object] = {"arms": len(experiment.arms), "seeds": len(experiment.seeds)}
+    facts |= {"runs": len(experiment.finished), "failed": len(experiment.failed), "folder": experiment.folder}
     if not _can_be_compared(experiment):
         return card("Comparison", experiment.errors or ["No run of the baseline is finished."], facts)
     made = answer(experiment)

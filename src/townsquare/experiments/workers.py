@@ -141,16 +141,14 @@ class Pool(Generic[Job, Result]):
 @contextmanager
 def in_environment(values: Mapping[str, str]) -> Iterator[None]:
     """Set environment variables while the context lasts."""
-    before = {name: os.environ.get(name) for name in values}
+    before = {name: os.environ[name] for name in values if name in os.environ}
     os.environ.update(values)
     try:
         yield
     finally:
-        for name, value in before.items():
-            if value is None:
-                del os.environ[name]
-            else:
-                os.environ[name] = value
+        for name in values:
+            del os.environ[name]
+        os.environ.update(before)
 
 
 @contextmanager

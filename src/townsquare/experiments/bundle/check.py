@@ -92,8 +92,7 @@ def _unchanged(bundle: Bundle) -> Finding:
 def _settings(bundle: Bundle) -> Finding:
     """Check that the configurations in a bundle have the digests that it states."""
     other = [_name(entry) for entry in bundle.entries if not _has_its_digest(entry)]
-    message = f"do not match their digests: {_listed(other)}"
-    return _verdict(not other, "settings", "all match their digests", message)
+    return _verdict(not other, "settings", "all match their digests", f"do not match their digests: {_listed(other)}")
 
 
 def _has_its_digest(entry: Entry) -> bool:

@@ -168,12 +168,9 @@ def _weighed(run: Run, cached: CachedRun, agent: int, step: int) -> pl.DataFrame
     seen = shown.select("rank", "post", "root", "author", "likes", "first_seen", "weight")
     stances = cached.table("post_stances").select(pl.col("post").alias("root"), "proposition", "stance")
     people = cached.table("agents").select(pl.col("agent").alias("author"), "credibility")
-    return (
-        trail.select("proposition", "rank", "post", "trust")
-        .join(seen, on=["rank", "post"], maintain_order="left")
-        .join(stances, on=["root", "proposition"], maintain_order="left")
-        .join(people, on="author", maintain_order="left")
-    )
+    rows = trail.select("proposition", "rank", "post", "trust").join(seen, on=["rank", "post"], maintain_order="left")
+    rows = rows.join(stances, on=["root", "proposition"], maintain_order="left")
+    return rows.join(people, on="author", maintain_order="left")
 
 
 def _written(cached: CachedRun, agent: int, step: int) -> pl.DataFrame:

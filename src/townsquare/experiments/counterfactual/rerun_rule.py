@@ -17,6 +17,7 @@ import polars as pl
 
 from townsquare.analysis.beliefs import names, person_beliefs
 from townsquare.analysis.causes.claims import holds_claims, last_beliefs, truth_of_claims
+from townsquare.analysis.contract import int_sum, row_count
 from townsquare.core import schema
 from townsquare.core.documents import bundled_labels
 from townsquare.core.draws import Draws, Stage
@@ -77,22 +78,14 @@ class CounterfactualBeliefs:
         ``absolute_effect`` (mean of its size), ``affected`` (persons with an effect other than 0), ``largest`` (size of
         the largest effect), ``changed_side`` (persons whose stance would have the other sign).
         """
-        last = self.beliefs.filter(pl.col("step") == pl.col("step").max())
-        apart = pl.col("recorded") - pl.col("without")
-        return (
-            last.group_by("proposition")
-            .agg(
-                pl.len().cast(pl.Int64).alias("agents"),
-                pl.col("recorded").mean().alias("mean_recorded"),
-                pl.col("without").mean().alias("mean_without"),
-                apart.mean().alias("effect"),
-                apart.abs().mean().alias("absolute_effect"),
-                (apart != 0).sum().cast(pl.Int64).alias("affected"),
-                apart.abs().max().alias("largest"),
-                (pl.col("recorded") * pl.col("without") < 0).sum().cast(pl.Int64).alias("changed_side"),
-            )
-            .sort("proposition")
-        )
+        recorded, without = pl.col("recorded"), pl.col("without")
+        apart = recorded - without
+        means = recorded.mean().alias("mean_recorded"), without.mean().alias("mean_without")
+        effects = apart.mean().alias("effect"), apart.abs().mean().alias("absolute_effect")
+        sizes = int_sum(apart != 0, "affected"), apart.abs().max().alias("largest")
+        turned = int_sum(recorded * without < 0, "changed_side")
+        last = self.beliefs.filter(pl.col("step") == pl.col("step").max()).group_by("proposition")
+        return last.agg(row_count("agents"), *means, *effects, *sizes, turned).sort("proposition")
 
     @property
     def claim_effect(self) -> pl.DataFrame:
@@ -104,29 +97,17 @@ class CounterfactualBeliefs:
         """
         true, otherwise = pl.col("recorded") > 0, pl.col("without") > 0
         recorded, without = (1 / (1 + (-pl.col(name)).exp()) for name in ("recorded", "without"))
-        return (
-            self.claims.drop_nulls("without")
-            .group_by("truth")
-            .agg(
-                pl.len().cast(pl.Int64).alias("met"),
-                recorded.mean().alias("believe_recorded"),
-                without.mean().alias("believe_without"),
-                (recorded - without).mean().alias("effect"),
-                (otherwise & ~true).sum().cast(pl.Int64).alias("stopped"),
-                (true & ~otherwise).sum().cast(pl.Int64).alias("began"),
-            )
-            .sort("truth")
-        )
+        means = recorded.mean().alias("believe_recorded"), without.mean().alias("believe_without")
+        turned = int_sum(otherwise & ~true, "stopped"), int_sum(true & ~otherwise, "began")
+        effect = (recorded - without).mean().alias("effect")
+        by_truth = self.claims.drop_nulls("without").group_by("truth")
+        return by_truth.agg(row_count("met"), *means, effect, *turned).sort("truth")
 
     def course(self, run: Run) -> pl.DataFrame:
         """Return mean stances by step: ``step``, ``proposition``, ``name``, ``recorded``, ``without``, ``effect``."""
-        return (
-            self.beliefs.group_by("step", "proposition")
-            .agg(pl.col("recorded").mean(), pl.col("without").mean())
-            .with_columns((pl.col("recorded") - pl.col("without")).alias("effect"))
-            .join(names(run).select("proposition", "name"), on="proposition")
-            .sort("step", "proposition")
-        )
+        means = self.beliefs.group_by("step", "proposition").agg(pl.col("recorded", "without").mean())
+        effects = means.with_columns(effect=pl.col("recorded") - pl.col("without"))
+        return effects.join(names(run).select("proposition", "name"), on="proposition").sort("step", "proposition")
 
 
 def without(run: Run, removal: Removal, scenario: Scenario | None = None) -> CounterfactualBeliefs:
@@ -220,14 +201,14 @@ class _Rerun:
         newborn = setup.arrivals.arrive(world, draw(Stage.ARRIVE)).newborn
         names = _KEPT if world.traits is None else (*_KEPT, "traits")
         rows = {name: added(name) for name in names} | {"holdings": _seeds(added("holdings"))}
-        world.append(Change({name: columns for name, columns in rows.items() if _many(columns)}, newborn=newborn))
+        filled = {name: columns for name, columns in rows.items() if len(next(iter(columns.values())))}
+        world.append(Change(filled, newborn=newborn))
         self._silence()
         out = Batches(world.step + 1)
         weights = config.beliefs.label_weight
         out.add({"exposures": self._shown(added("exposures"), weights), "actions": added("actions")})
         if "holdings" in setup.rule.needs:
-            change = holdings.update(world, out, setup.arrivals.judges, config.evidence)
-            out.add(world.append(change))
+            out.add(world.append(holdings.update(world, out, setup.arrivals.judges, config.evidence)))
         belief, hours = draw(Stage.BELIEF), config.belief_hours
         moved = belief_step.advance(world, out, setup.rule, belief, with_trail=False, hours=hours)
         if "veracities" in moved.rows:
@@ -265,7 +246,3 @@ def _seeds(rows: schema.Columns) -> schema.Columns:
     """Return the records that newcomers start with; all others follow from exposures."""
     is_seed = np.asarray(rows["post"]) == NONE
     return {name: np.asarray(column)[is_seed] for name, column in rows.items()}
-
-
-def _many(columns: schema.Columns) -> int:
-    return len(next(iter(columns.values())))

@@ -42,20 +42,13 @@ def leave_out_of(run: Run, removal: Removal, settings: Settings, scenario: Scena
         have it.
     """
     Exclusion.of(run, removal)  # checks that they are there
+    allowed = "posts, authors and veracities, with --run"
     if removal.records:
-        raise SettingError(
-            "--without record",
-            got=f"record {removal.records[0]}",
-            allowed="posts, authors and veracities, with --run",
-            do="leave out --run: the rule alone can answer this",
-        )
+        do = "leave out --run: the rule alone can answer this"
+        raise SettingError("--without record", got=f"record {removal.records[0]}", allowed=allowed, do=do)
     if removal.labels:
-        raise SettingError(
-            "--without label",
-            got=f"label={removal.labels[0]}",
-            allowed="posts, authors and veracities, with --run",
-            do="leave out --run, or compare feed.show_labels=true,false",
-        )
+        do = "leave out --run, or compare feed.show_labels=true,false"
+        raise SettingError("--without label", got=f"label={removal.labels[0]}", allowed=allowed, do=do)
     gone = settings.config.leave_out
     rows = _rows_of_scenario(run, removal, Arrivals.plan(settings, scenario))
     out: dict[str, list[Any]] = {
@@ -72,10 +65,6 @@ def _rows_of_scenario(run: Run, removal: Removal, arrivals: Arrivals) -> list[in
     wanted = np.array(removal.posts, np.int64)
     written = wanted[~np.isin(wanted, injected)]
     if written.size:
-        raise SettingError(
-            "--without post",
-            got=f"{int(written[0])}, a post written during the run",
-            allowed="an injected post, with --run",
-            do="leave out --run, or name its author",
-        )
+        got, allowed = f"{int(written[0])}, a post written during the run", "an injected post, with --run"
+        raise SettingError("--without post", got=got, allowed=allowed, do="leave out --run, or name its author")
     return [int(row) for row in arrivals.post[np.searchsorted(injected, wanted)]]

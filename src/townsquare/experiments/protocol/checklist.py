@@ -89,8 +89,7 @@ def checklist(measured: Measured) -> Part:
             verdict = _VERDICTS[key](list(values.values()), measured.kind == "debate")
             rows = [(name, values[name], f"`{query}`") for name, query in queries.items()]
             note = "" if measured.kind == "debate" else _HOW
-            shown = table("Measured", rows, (str, "what"), (number, "value"), (str, "query"), note=note)
-            blocks = [verdict, shown]
+            blocks = [verdict, table("Measured", rows, (str, "what"), (number, "value"), (str, "query"), note=note)]
         elements.append(Element(f"pimmur-{key}", item["title"], (Answer(item["ask"], tuple(blocks)),)))
     return Part(TITLE, tuple(elements))
 
@@ -98,11 +97,9 @@ def checklist(measured: Measured) -> Part:
 def _profile(n: list[int], is_debate: bool) -> str:
     if is_debate:
         agents, personas, profiles, stances = n
-        different = count(stances, "different initial stance")
-        own = (
-            f"{number(personas)} of {count(agents, 'agent')} have a persona; {count(profiles, 'profile')}, {different}"
-        )
-        return f"{YES if personas == agents else PARTLY}: {own}."
+        have = f"{number(personas)} of {count(agents, 'agent')} have a persona"
+        different = f"{count(profiles, 'profile')}, {count(stances, 'different initial stance')}"
+        return f"{YES if personas == agents else PARTLY}: {have}; {different}."
     persons, with_traits, activity, stances, personas = n
     verdict = YES if with_traits >= persons and stances > 1 else PARTLY if stances > 1 or activity > 1 else NO
     words = f", {count(personas, 'different persona')} in words" if personas else ""
@@ -114,11 +111,8 @@ def _interaction(n: list[int], is_debate: bool) -> str:
         return f"{YES if n[1] else NO}: {count(n[1], 'change')} by messages of the other side."
     rows, by_persons, acted, written, causes, of_persons = n
     verdict = YES if by_persons and acted and (of_persons or not causes) else PARTLY if by_persons else NO
-    moved = (
-        f"; {_share(of_persons, causes)} of the contributions of exposures to beliefs are from such rows"
-        if causes
-        else ""
-    )
+    moved = f"; {_share(of_persons, causes)} of the contributions of exposures to beliefs are from such rows"
+    moved = moved if causes else ""
     shown = f"{_share(by_persons, rows)} of the rows shown were put into the feed by another person"
     return f"{verdict}: {shown}{moved}. Persons wrote {count(written, 'post or comment', 'posts and comments')}."
 
@@ -131,9 +125,8 @@ def _memory(n: list[int], is_debate: bool) -> str:
     seen = f"seen posts are remembered ({count(again, 'repeated exposure')})"
     lasting = f"beliefs persist from step to step, and {seen}{claims}"
     if memories or records:
-        which = (
-            [f"{count(memories, 'memory', 'memories')} in words with {number(accesses)} accesses"] if memories else []
-        )
+        in_words = f"{count(memories, 'memory', 'memories')} in words with {number(accesses)} accesses"
+        which = [in_words] if memories else []
         which += [f"{count(records, 'change')} of argument records"] if records else []
         return f"{YES}: {lasting}; {', '.join(which)}."
     return f"{PARTLY}: {lasting}. Single events are not remembered in words: the policy reads no memory."
@@ -204,9 +197,8 @@ def _words_blocks(key: str, prompts: Sequence[_Prompt]) -> list[Block]:
     what = "nudge" if key == "control" else "name the study, its aim or the simulation"
     verdict = NO if len(instructed) > 0 and key == "unawareness" else PARTLY if instructed else YES
     in_all = f"instructions of {count(len(prompts), 'recorded prompt')} hold {number(len(instructed))}"
-    sentence = (
-        f"{verdict}: {in_all} of {number(searched)} words that may {what}; {number(len(hits))} occur anywhere in them."
-    )
+    anywhere = f"{number(len(hits))} occur anywhere in them"
+    sentence = f"{verdict}: {in_all} of {number(searched)} words that may {what}; {anywhere}."
     rows = [(hit.category, quoted(hit.word), hit.instructions, hit.contents, quoted(hit.example)) for hit in hits]
     heads = ((str, "category", "word"), (number, "prompts, instruction", "prompts, other content"), (str, "such as"))
     parts = "Instructions: lines in more than half of the prompts of a purpose. Other content: persona, feed, memory."

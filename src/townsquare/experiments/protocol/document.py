@@ -179,16 +179,11 @@ def template() -> list[dict[str, Any]]:
 
 def describe(study: Study) -> tuple[Part, ...]:
     """Answer every guiding question of ODD+D about a study."""
-    return tuple(
-        Part(
-            part["part"],
-            tuple(
-                Element(element["key"], element["title"], tuple(_answers(element["questions"], study)))
-                for element in part["elements"]
-            ),
-        )
-        for part in template()
-    )
+
+    def element(given: Mapping[str, Any]) -> Element:
+        return Element(given["key"], given["title"], tuple(_answers(given["questions"], study)))
+
+    return tuple(Part(part["part"], tuple(map(element, part["elements"]))) for part in template())
 
 
 def _answers(questions: Sequence[Mapping[str, Any]], study: Study) -> Iterator[Answer]:

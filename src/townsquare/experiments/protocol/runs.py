@@ -183,8 +183,7 @@ class RunFacts(StudyFacts):
 
     def _of_comparison(self) -> dict[str, str]:
         if not isinstance(self.recorded, Experiment):
-            seed = str(self.config.seed)
-            return {"comparison": "", "primary": "", "seed_list": seed}
+            return {"comparison": "", "primary": "", "seed_list": str(self.config.seed)}
         study = self.recorded
         primary = ""
         if study.primary:
@@ -192,13 +191,10 @@ class RunFacts(StudyFacts):
             primary = f"{what.title} (`{study.primary}`): {what.definition}"
         varied = listed([f"`{key}`" for key in study.vary])
         return {
-            "comparison": "yes",
-            "arms": count(len(study.arms), "arm"),
-            "seeds": count(len(study.seeds), "seed"),
+            "comparison": "yes", "arms": count(len(study.arms), "arm"), "seeds": count(len(study.seeds), "seed"),
             "varied": f"Arms differ in {varied}; the first, `{study.baseline}`, is the baseline." if varied else "",
-            "primary": primary,
-            "seed_list": ", ".join(map(str, study.seeds)),
-        }
+            "primary": primary, "seed_list": ", ".join(map(str, study.seeds)),
+        }  # fmt: skip
 
     def _of_time(self) -> dict[str, str]:
         time, activation = self.config.time, self.config.activation
@@ -207,22 +203,20 @@ class RunFacts(StudyFacts):
             "steps": count(self.run.last_step, "step"),
             "confidence": _flag(self.total("SELECT COUNT(DISTINCT confidence) - 1 AS n FROM beliefs")),
             "claims_met": count(met, "judgment") if met else "",
-            "timed": _flag(time.step_minutes),
-            "step_minutes": str(time.step_minutes or ""),
-            "days": f"{self.run.last_step * time.step_hours / 24:.3g}",
-            "warm_up": f"{time.warm_up_hours:g}",
+            "timed": _flag(time.step_minutes), "step_minutes": str(time.step_minutes or ""),
+            "days": f"{self.run.last_step * time.step_hours / 24:.3g}", "warm_up": f"{time.warm_up_hours:g}",
             "days_per_step": f"{self.config.memory.days_per_step:g}",
             "batches": "one batch" if activation.batches == 1 else f"{activation.batches} batches in turn",
-            "sessions": f"{activation.sessions_per_day:g}",
-            "rate": f"{activation.rate:g}",
-        }
+            "sessions": f"{activation.sessions_per_day:g}", "rate": f"{activation.rate:g}",
+        }  # fmt: skip
 
     def blocks(self, name: str) -> Sequence[Block]:
         """Return the tables and descriptions of a name."""
         kind, _, of = name.partition(":")
         made: Mapping[str, Callable[[], Sequence[Block]]] = {
-            "scenario": self._scenario, "entities": self._entities, "state": self._state, "schedule": self._schedule,
-            "basis": self.basis, "sensed": lambda: [columns_table("What a row of a feed shows", ("exposures",))],
+            "scenario": self._scenario, "entities": self._entities, "schedule": self._schedule, "basis": self.basis,
+            "state": lambda: [columns_table("State variables", self._present(ENTITIES))],
+            "sensed": lambda: [columns_table("What a row of a feed shows", ("exposures",))],
             "events": lambda: [Code(_as_json(self.plain["events"]))],
             "treatments": lambda: [Code(_as_json(self.plain["treatments"]))],
             "actions": self._actions, "traits": self._traits, "stages": self._stages, "recorded": self._recorded,
@@ -236,9 +230,8 @@ class RunFacts(StudyFacts):
         if self.scenario is None:
             return [f"The scenario {self.title} is gone; its name and digest are recorded."]
         texts = [quoted(text) for text in (self.scenario.title, self.scenario.description) if text]
-        propositions = [
-            (f"`{quoted(row['name'])}`", quoted(row["text"])) for row in self.run.table("propositions").to_dicts()
-        ]
+        named = self.run.table("propositions").select("name", "text").rows()
+        propositions = [(f"`{quoted(name)}`", quoted(text)) for name, text in named]
         stated = table("Propositions: what beliefs are about", propositions, (str, "name", "statement"))
         return [". ".join(text.rstrip(".") for text in texts) + ".", *([stated] if propositions else [])]
 
@@ -248,9 +241,6 @@ class RunFacts(StudyFacts):
     def _entities(self) -> Sequence[Block]:
         rows = [(name, self.run.counts[name], schema.TABLES[name].meaning) for name in self._present(ENTITIES)]
         return [table("Entities, and rows of the record", rows, (str, "table"), (number, "rows"), (str, "meaning"))]
-
-    def _state(self) -> Sequence[Block]:
-        return [columns_table("State variables", self._present(ENTITIES))]
 
     def _schedule(self) -> Sequence[Block]:
         rows = [

@@ -84,15 +84,9 @@ def settings_used(
         if isinstance(value, Mapping) and "properties" in whole:
             yield from settings_used(schema, whole["properties"], value, chosen, where, own)
             continue
-        yield SettingUsed(
-            where[0] if len(where) > 1 else "",
-            ".".join(where),
-            value,
-            str(whole.get("unit", "")),
-            allowed(schema, whole),
-            str(whole.get("description", "")),
-            _basis(name, value, whole, is_own=own == value),
-        )
+        section, basis = where[0] if len(where) > 1 else "", _basis(name, value, whole, is_own=own == value)
+        unit, meaning = (str(whole.get(key, "")) for key in ("unit", "description"))
+        yield SettingUsed(section, ".".join(where), value, unit, allowed(schema, whole), meaning, basis)
 
 
 def _basis(name: str, value: Any, piece: Schema, *, is_own: bool) -> str:
@@ -118,14 +112,7 @@ def _basis(name: str, value: Any, piece: Schema, *, is_own: bool) -> str:
 def settings_table(caption: str, used: Sequence[SettingUsed]) -> Table:
     """Return settings with value, unit, range, basis and meaning."""
     rows = [
-        (
-            f"`{entry.path}`",
-            shown_value(entry.value),
-            entry.unit,
-            entry.allowed,
-            entry.basis,
-            entry.meaning,
-        )
+        (f"`{entry.path}`", shown_value(entry.value), entry.unit, entry.allowed, entry.basis, entry.meaning)
         for entry in used
     ]
     return table(caption, rows, (str, "setting", "value", "unit", "allowed", "basis", "meaning"))
