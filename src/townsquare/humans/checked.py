@@ -134,19 +134,12 @@ def _columns(name: str, rows: list[Row], left_out: tuple[str, ...]) -> Trajector
     numbers: dict[str, Any] = {}
     for records, names in ((rows, ("control", "initial", "final")), (messages, ("side", "strength", "tie"))):
         numbers |= {name: np.array([getattr(record, name) for record in records]) for name in names}
+    words["topic"] = tuple(row.topic or row.proposition for row in rows)
     return Trajectories(
-        name=name,
-        **words | {"topic": tuple(row.topic or row.proposition for row in rows)},
-        **numbers,
-        indptr=offsets_of([len(row.messages) for row in rows]),
-        author=author,
-        group=group[: len(rows)],
-        author_group=group[len(rows) :],
-        text=text,
+        name=name, **words, **numbers, indptr=offsets_of([len(row.messages) for row in rows]),
+        author=author, text=text, group=group[: len(rows)], author_group=group[len(rows) :],
         reading_indptr=offsets_of([len(part) for part in readings]),
         reading_after=np.array([reading.after for part in readings for reading in part], np.int64),
         reading=np.array([reading.stance for part in readings for reading in part], np.float64),
-        authors=authors,
-        texts=texts,
-        left_out=left_out,
-    )
+        authors=authors, texts=texts, left_out=left_out,
+    )  # fmt: skip

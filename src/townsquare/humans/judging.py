@@ -86,9 +86,8 @@ def _whole_messages(people: Trajectories, side: Float) -> Claims:
 def _by_option(people: Trajectories, polarity: str) -> Claims:
     """Return one claim a message that says something of the option of the proposition."""
     if not any(people.option):
-        raise DataError(
-            people.name, got="propositions without an option", allowed="data that name one, such as delidata"
-        )
+        allowed = "data that name one, such as delidata"
+        raise DataError(people.name, got="propositions without an option", allowed=allowed)
     options: dict[str, set[str]] = defaultdict(set)
     for conversation, option in zip(people.conversation, people.option, strict=True):
         options[conversation].add(option)

@@ -28,18 +28,8 @@ from townsquare.settings.resolve import Settings
 from townsquare.simulation.scenario_copy import recorded_scenario
 
 LEAST = 3  # respondents for a correlation
-PLAIN = (
-    "participant",
-    "conversation",
-    "proposition",
-    "initial",
-    "final",
-    "author",
-    "side",
-    "strength",
-    "text",
-    "reading",
-)
+PLAIN = ("participant", "conversation", "proposition", "initial", "final", "author", "side", "strength", "text",
+         "reading")  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
@@ -157,10 +147,8 @@ def _of_proposition(run: Run, waves: Waves, number: int, name: str, text: str) -
     if start is None or not later:
         return
     stances = run.table("post_stances").filter(pl.col("proposition") == number).select("post", "stance", "strength")
-    shown = run.lazy("exposures").filter(
-        pl.col("agent").is_in([agents[0] for agents in waves.agents.values()])
-        & (pl.col("step") <= waves.step(later[-1]))
-    )
+    of_first = pl.col("agent").is_in([agents[0] for agents in waves.agents.values()])
+    shown = run.lazy("exposures").filter(of_first, pl.col("step") <= waves.step(later[-1]))
     met = collected(shown.select("step", "agent", "rank", "post", "root", "author")).with_columns(post=pl.col("root"))
     met = met.join(stances, on="post").sort("agent", "step", "rank", "post")
     texts = run.table("texts")["content"]
@@ -173,9 +161,8 @@ def _of_proposition(run: Run, waves: Waves, number: int, name: str, text: str) -
             continue
         readings = _readings(messages["step"].to_numpy(), waves, later[:-1], name, row)
         who = waves.survey.personas.ids[row]
-        for at, (post, side, strength, author) in enumerate(
-            messages.select("post", "stance", "strength", "author").iter_rows()
-        ):
+        sent = messages.select("post", "stance", "strength", "author").iter_rows()
+        for at, (post, side, strength, author) in enumerate(sent):
             quality = "" if strength is None or np.isnan(strength) else strength
             content = texts[text_of[post]]
             yield who, who, text, first, last, f"agent {author}", side, quality, content, readings.get(at, "")

@@ -44,13 +44,10 @@ def read(path: Path) -> Iterator[Row | DataError]:
     sheet = read_columns(read_table(path), COLUMNS, strict=False)
     columns = [sheet[column.name] for column in COLUMNS]
     last = max((int(number) for number in sheet["round"]), default=0)
-    answers = (
-        _Answer(*cells) for cells in zip(*columns, (record.location for record in sheet.table.records), strict=True)
-    )
-    return each(
-        (list(rows) for _, rows in groupby(sorted(answers, key=_place), key=lambda answer: _place(answer)[:-1])),
-        partial(_row, last),
-    )
+    places = (record.location for record in sheet.table.records)
+    answers = map(_Answer, *columns, places)
+    people = groupby(sorted(answers, key=_place), key=lambda answer: _place(answer)[:-1])
+    return each((list(rows) for _, rows in people), partial(_row, last))
 
 
 class _Answer(NamedTuple):

@@ -57,8 +57,7 @@ def read(path: Path) -> Iterator[Row | DataError]:
     if "messages" in table.columns:
         return each(table.records, partial(_nested, read_columns(table, NESTED)))
     # Rows of one trajectory stand one after the other.
-    blocks = (list(rows) for _, rows in groupby(table.records, _key))
-    return each(blocks, partial(_long, read_columns(table, LONG)))
+    return each((list(rows) for _, rows in groupby(table.records, _key)), partial(_long, read_columns(table, LONG)))
 
 
 def _key(record: Record) -> tuple[str, ...]:
@@ -101,10 +100,8 @@ def _same(sheet: Sheet, block: Sequence[Record], column: str) -> float:
     for record in block:
         stance = sheet.cell(record, column)
         if not math.isnan(agreed) and not math.isnan(stance) and stance != agreed:
-            allowed = f"{agreed:g}, as in the rows before"
-            raise DataError(
-                record.where(column), got=f"{stance:g}", allowed=allowed, do="give each trajectory one of each"
-            )
+            allowed, do = f"{agreed:g}, as in the rows before", "give each trajectory one of each"
+            raise DataError(record.where(column), got=f"{stance:g}", allowed=allowed, do=do)
         agreed = agreed if math.isnan(stance) else stance
     return float(agreed)
 

@@ -97,8 +97,7 @@ def _arm(dataset: str, ready: Prepared, title: str, priors: dict[str, Float], pr
         reliability, _ = out_of_fold(lambda r, rows: rmse((final - predict(r))[rows]), group, (0.0, 0.95))
         note = f"reliability fitted to other conversations: {reliability.min():.2f} to {reliability.max():.2f}"
     predicted = predict(reliability)
-    net = np.bincount(owner, np.sign(shown), minlength=initial.size)
-    toward = np.sign(net)
+    toward = np.sign(np.bincount(owner, np.sign(shown), minlength=initial.size))
     moved = toward != 0
     pair = [sums(group[moved], np.ones(moved.sum()), (toward * (x - prior))[moved]) for x in (final, predicted)]
     observed = estimate(ratio, pair[0])

@@ -26,10 +26,7 @@ TRAJECTORIES = f"trajectories ({PEOPLE} with a column {' or '.join(FOLDERS.value
 
 @checked
 def check_people(
-    folders: Sequence[Path | str] | Path | str,
-    *,
-    fit: bool = False,
-    on_progress: Callable[[int], None] | None = None,
+    folders: Sequence[Path | str] | Path | str, *, fit: bool = False, on_progress: Callable[[int], None] | None = None
 ) -> list[Arm]:
     """Compare experiments on people with the predictions of ``credence``, ``averaging`` and ``beliefs.answers``.
 

@@ -34,6 +34,10 @@ class Source(NamedTuple):
     form: str
     sheet: Sheet
 
+    def arm(self, name: str, **fields: Any) -> Arm:
+        """Return an arm of this table."""
+        return Arm(dataset=self.dataset, form=self.form, arm=name, **fields)
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Arm:

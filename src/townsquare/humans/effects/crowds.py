@@ -146,9 +146,8 @@ def _social(source: Source, people: _People, arm: Bool, control: Bool, name: str
     seen = others[:, -1]
     observed = _closed(group, prior, last, seen)
     baselines = {"no change": last - first, "prior of controls": last - prior}
-    baselines |= {
-        f"{rule}, default": last - _by_rule(rule, first, others) for rule in ("averaging", "bounded_confidence")
-    }
+    for rule in ("averaging", "bounded_confidence"):
+        baselines[f"{rule}, default"] = last - _by_rule(rule, first, others)
     if np.unique(group).size > 1:
         baselines["prior of treated"] = last - _other_groups(group, first, last)
     gain = _gain(people, arm, control, predicted, prior)

@@ -93,8 +93,7 @@ def check(sources: Sequence[Source], fit: bool) -> Iterator[Arm]:
 
 def _first(source: Source, first: _Guesses, channel: str) -> Arm:
     """Return how far the first guess follows the person's own sample."""
-    bayes = known_samples(first.hits, first.size, first.peers).start
-    x, y = 100 * (bayes - 0.5), 100 * (first.guess - 0.5)
+    x, y = 100 * (known_samples(first.hits, first.size, first.peers).start - 0.5), 100 * (first.guess - 0.5)
     observed = estimate(ratio, sums(first.group, x * x, x * y))
     error, alone = rmse(x - y), channel.lower() == SLIDER
     return Arm(
@@ -126,7 +125,8 @@ def _later(source: Source, now: _Guesses, then: Float, channel: str, fit: bool) 
     anew = now.guess + (1.0 - counted.settings["stubbornness"]) * gap
     errors = {"no change": move, "counting others anew": then - anew}
     if several:
-        errors["averaging, weight fitted"] = move - _fitted_weight(now.group, gap, move) * gap
+        weight, _ = out_of_fold(lambda w, rows: rmse(move[rows] - w * gap[rows]), now.group, (0.0, 1.0))
+        errors["averaging, weight fitted"] = move - weight * gap
     pooled = _next(now, 1.0) - now.guess
     closed = estimate(ratio, sums(now.group, pooled * pooled, pooled * move))
     ours = estimate(ratio, sums(now.group, pooled * pooled, pooled * (predicted - now.guess)))
@@ -140,11 +140,6 @@ def _later(source: Source, now: _Guesses, then: Float, channel: str, fit: bool) 
         met=difference.value < 0 if has_goal else None, against=against, gain=difference,
         baselines={name: rmse(100 * value) for name, value in errors.items()}, note=note,
     )  # fmt: skip
-
-
-def _fitted_weight(group: Int64, gap: Float, move: Float) -> Float:
-    """Return the weight of the others' mean that fits the groups of the other folds best, (n,)."""
-    return out_of_fold(lambda w, rows: rmse(move[rows] - w * gap[rows]), group, (0.0, 1.0))[0]
 
 
 FORM = Form("known_evidence_groups", ABOUT, fixed(COLUMNS), check)

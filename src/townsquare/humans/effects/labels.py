@@ -74,10 +74,8 @@ class Shown(NamedTuple):
 
     def predicted(self, heed: dict[float, float]) -> float:
         """Return the change of the share who believe, for the shares of people who heed each verdict."""
-        after = [
-            believed(before, sign, heed.get(sign, 0.0), self.shift)
-            for before, sign in zip(self.before.tolist(), self.verdict.tolist(), strict=True)
-        ]
+        pairs = zip(self.before.tolist(), self.verdict.tolist(), strict=True)
+        after = [believed(before, sign, heed.get(sign, 0.0), self.shift) for before, sign in pairs]
         return float((after - self.before).mean())
 
 
@@ -102,9 +100,8 @@ def verdict_of(intervention: str, truth: bool) -> float:
 def check(sources: Sequence[Source], fit: bool) -> Iterator[Arm]:
     """Yield every arm of all tables; with ``fit`` the shares who heed come from the other studies."""
     shown = [arm for source in sources for arm in (_rated(source) if source.form == FORM.name else _headlines(source))]
-    heeding = {
-        study: _heeding([arm for arm in shown if arm.study == study]) for study in sorted({arm.study for arm in shown})
-    }
+    studies = sorted({arm.study for arm in shown})
+    heeding = {study: _heeding([arm for arm in shown if arm.study == study]) for study in studies}
     for arm in shown:
         others = {sign: float(np.mean(shares)) for sign in (-1.0, 1.0) if (shares := _others(heeding, arm.study, sign))}
         yield _arm(arm, others, fit)
@@ -147,10 +144,7 @@ def _arm(arm: Shown, others: dict[float, float], fit: bool) -> Arm:
     fields = effect(observed, 100 * predicted, GOAL if arm.kind != BY_MODEL else math.nan, POINTS)
     if arm.kind == PROMPT:
         fields["goal"] = f"{fields['goal']}{CONSTANT}"
-    return Arm(
-        dataset=arm.source.dataset, form=arm.source.form, arm=arm.name, baselines=baselines,
-        note="; ".join(filter(None, notes)), **fields,
-    )  # fmt: skip
+    return arm.source.arm(arm.name, baselines=baselines, note="; ".join(filter(None, notes)), **fields)
 
 
 def _faded(arm: Shown) -> float:
@@ -200,8 +194,7 @@ def _shown(source: Source, rows: _Ratings, arm: tuple[str, str, bool], treated: 
     title = f"{study}, {intervention}, {'true' if truth else 'false'}"
     observed, note, before = Estimate(math.nan, math.nan, math.nan), NO_CONTROLS, np.array([math.nan])
     if control.any():
-        tables = [_by_person(rows, at) for at in (treated, control)]
-        observed, note = estimate(mean_difference, *tables), ""
+        observed, note = estimate(mean_difference, *[_by_person(rows, at) for at in (treated, control)]), ""
         before = np.array([rows.believes[control].mean()])
     says = verdict_of(intervention, truth)
     if rows.verdict is not None:
@@ -238,11 +231,9 @@ def _concordance(source: Source) -> Iterator[Arm]:
         observed = estimate(lambda t: mean_difference(t[:, :2], t[:, 2:]), table)
         middle = float(np.mean([believes[part].mean() for part in parts]))
         predicted = share_of(middle, 1.0) - share_of(middle, -1.0)
-        yield Arm(
-            dataset=source.dataset, form=source.form, arm=f"suits the own side, {'true' if truth else 'false'}",
-            baselines={"no change": 0.0},
-            **effect(Estimate(*(100 * value for value in observed)), 100 * predicted, unit=POINTS),
-        )  # fmt: skip
+        fields = effect(Estimate(*(100 * value for value in observed)), 100 * predicted, unit=POINTS)
+        title = f"suits the own side, {'true' if truth else 'false'}"
+        yield source.arm(title, baselines={"no change": 0.0}, **fields)
 
 
 # --- shares by headline ---------------------------------------------------------------------------------------------
@@ -274,12 +265,10 @@ def _headlines(source: Source) -> Iterator[Shown]:
         for truth in (False, True):
             at = (true == truth) & np.isfinite(before) & np.isfinite(after)
             if at.any():
-                table = np.stack([np.ones(at.sum()), after[at] - before[at]], axis=1)
-                observed = estimate(ratio, table)
+                observed = estimate(ratio, np.stack([np.ones(at.sum()), after[at] - before[at]], axis=1))
                 title = f"{condition}, {'true' if truth else 'false'}"
-                kind, note = (
-                    (LABEL, "") if by_person else (BY_MODEL, "the check is by a language model, which can be wrong")
-                )
+                kind = LABEL if by_person else BY_MODEL
+                note = "" if by_person else "the check is by a language model, which can be wrong"
                 study = f"{source.dataset}, {condition}"
                 yield Shown(source, study, title, kind, verdict[at], before[at], observed, note=note)
 

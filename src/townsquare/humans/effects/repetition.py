@@ -75,8 +75,7 @@ class _Ratings(NamedTuple):
 
     def gain(self, size: float | Float = RULE.familiar) -> Float:
         """Return how much more each statement is believed if it was read once before the delay, in stance."""
-        margin = 0.5 / (self.points - 1.0)
-        start = start_log_odds(self.stance, 1.0, margin)
+        start = start_log_odds(self.stance, 1.0, 0.5 / (self.points - 1.0))
         return stances_of(start + familiarity(self.delay, size)) - stances_of(start)
 
     def loss(self, size: float, rows: Bool) -> float:
@@ -133,9 +132,7 @@ def _arm(source: Source, days: float, again: _Ratings, new: _Ratings, fitted: tu
         predicted, note = float(new.gain(fitted[0]).mean()), fitted[1]
     fields = effect(observed, predicted, GOAL, unit="stance (−1 to +1)")
     title = f"{days:g} {'day' if days == 1 else 'days'}" if days else "at once"
-    return Arm(
-        dataset=source.dataset, form=source.form, arm=title, baselines={"evidence rules": 0.0}, note=note, **fields
-    )
+    return source.arm(title, baselines={"evidence rules": 0.0}, note=note, **fields)
 
 
 FORM = Form("truth_effect", ABOUT, fixed(COLUMNS), check)

@@ -18,15 +18,7 @@ from townsquare.analysis.statistics import Estimate
 from townsquare.core.array_types import Float, Int64
 from townsquare.core.cells import Column, names, numbers, words
 from townsquare.humans.effects.contract import NO_CONTROLS, YES, Arm, Form, Source, effect, few
-from townsquare.humans.resample import (
-    codes,
-    correlation,
-    estimate,
-    mean_difference,
-    pair_sums,
-    ratio,
-    sums,
-)
+from townsquare.humans.resample import codes, correlation, estimate, mean_difference, pair_sums, ratio, sums
 from townsquare.settings.config import Answers
 
 RELIABILITY = {
@@ -104,8 +96,7 @@ def _retest(source: Source, arm: str, pair: tuple[Float, Float], expected: float
     x, y = pair[0][both], pair[1][both]
     if x.size >= _FEWEST and x.std() > 0 and y.std() > 0:
         observed = estimate(correlation, pair_sums(np.arange(x.size), x - x.mean(), y - y.mean()))
-        fields = effect(observed, expected, unit="correlation (r) of two answers")
-        yield Arm(dataset=source.dataset, form=source.form, arm=arm, note=note, **fields)
+        yield source.arm(arm, note=note, **effect(observed, expected, unit="correlation (r) of two answers"))
 
 
 def check_panel(sources: Sequence[Source], fit: bool) -> Iterator[Arm]:
@@ -131,9 +122,7 @@ def check_panel(sources: Sequence[Source], fit: bool) -> Iterator[Arm]:
             yield Arm(
                 dataset=source.dataset, form=source.form, arm=f"all {len(pairs)} pairs: mean r, mean absolute error",
                 unit="correlation (r) of two answers", observed=observed, interval=(math.nan, math.nan),
-                predicted=expected,
-                error=most,
-                goal=f"at most {PANEL_GOAL:g}", met=most <= PANEL_GOAL,
+                predicted=expected, error=most, goal=f"at most {PANEL_GOAL:g}", met=most <= PANEL_GOAL,
                 baselines={"no answer noise": float(np.mean([1.0 - arm.observed for arm in pairs]))},
             )  # fmt: skip
 
@@ -178,10 +167,8 @@ def _pushed(source: Source, person: Int64, side: Float, treated: np.ndarray, ask
         observed = estimate(mean_difference, *tables)
     elif len(tables[0]):
         observed, note = estimate(ratio, tables[0]), f"{NO_CONTROLS}: change over time is part of the effect"
-    return Arm(
-        dataset=source.dataset, form=source.form, arm="sites of the other side, change toward own side", note=note,
-        **effect(observed, 0.0, unit="share of the scale"),
-    )  # fmt: skip
+    fields = effect(observed, 0.0, unit="share of the scale")
+    return source.arm("sites of the other side, change toward own side", note=note, **fields)
 
 
 def check_sitting(sources: Sequence[Source], fit: bool) -> Iterator[Arm]:
@@ -200,10 +187,7 @@ def check_sitting(sources: Sequence[Source], fit: bool) -> Iterator[Arm]:
             width = max(float(np.ptp(whole)), 1e-12)
             moved = estimate(ratio, sums(person[at], np.ones(at.sum()), (after - before)[at] / width))
             note = f"{NO_CONTROLS}: change over time is part of the effect"
-            yield Arm(
-                dataset=source.dataset, form=source.form, arm=f"{title}, change", note=note,
-                **effect(moved, 0.0, unit="share of the scale"),
-            )  # fmt: skip
+            yield source.arm(f"{title}, change", note=note, **effect(moved, 0.0, unit="share of the scale"))
             pair = before[at], after[at]
             yield from _retest(source, f"{title}, before and after", pair, expected_r("", 0.0, whole))
 

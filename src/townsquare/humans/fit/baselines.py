@@ -39,11 +39,9 @@ def fit_baselines(spans: Spans, rows: Bool, margin: float, *, continuous: bool =
     square = float(evidence @ evidence)
     design = np.stack([np.ones(start.size), start, evidence], axis=1)
     weights = np.linalg.lstsq(design, spans.final[rows], rcond=None)[0]
-    return Baselines(
-        fitted_anchoring(spans.initial[rows], spans.final[rows], margin, continuous=continuous),
-        float(evidence @ change) / square if square > 0 else 0.0,
-        (float(weights[0]), float(weights[1]), float(weights[2])),
-    )
+    anchoring = fitted_anchoring(spans.initial[rows], spans.final[rows], margin, continuous=continuous)
+    beta = float(evidence @ change) / square if square > 0 else 0.0
+    return Baselines(anchoring, beta, (float(weights[0]), float(weights[1]), float(weights[2])))
 
 
 def fitted_anchoring(initial: Float, final: Float, margin: float, *, continuous: bool = True) -> float:

@@ -65,20 +65,13 @@ def saved(study: Study) -> SavedFit:
     x, y = study.certainty.x, study.certainty.y
     grid = study.setup.grid
     return SavedFit(
-        format=FORMAT,
-        data=study.ready.people.name,
-        rows=int(study.ready.spans.final.size),
-        options=study.options,
-        names=(grid.x_name, grid.y_name),
-        point=Profile(x=study.point[0], y=study.point[1]),
-        low=(_finite(x.low), _finite(y.low)),
-        high=(_finite(x.high), _finite(y.high)),
-        warnings=study.certainty.warnings,
-        **study.baselines._asdict(),
+        format=FORMAT, data=study.ready.people.name, rows=int(study.ready.spans.final.size), options=study.options,
+        names=(grid.x_name, grid.y_name), point=Profile(x=study.point[0], y=study.point[1]),
+        low=(_finite(x.low), _finite(y.low)), high=(_finite(x.high), _finite(y.high)),
+        warnings=study.certainty.warnings, **study.baselines._asdict(),
         groups={row.group: Profile(x=row.x, y=row.y) for row in study.groups if row.group != ALL},
-        population=tuple(study.people.population.share.tolist()),
-        error=study.people.population.error,
-    )
+        population=tuple(study.people.population.share.tolist()), error=study.people.population.error,
+    )  # fmt: skip
 
 
 def _finite(value: float) -> float | None:

@@ -97,8 +97,7 @@ def _kinds_of(sums: Float, rows: Float, weight: Float, error: Float | None, one_
         cell = np.full(len(off), int(np.argmin(by @ off)))
     else:
         cell = off.argmin(axis=1)
-    answers = weight.T @ rows
-    square = off[np.arange(len(off)), cell] / np.maximum(answers, 1e-12)
+    square = off[np.arange(len(off)), cell] / np.maximum(weight.T @ rows, 1e-12)
     return Kinds(cell, weight.mean(axis=0), np.sqrt(np.maximum(square, STABLE_WITHIN**2)), -math.inf)
 
 
@@ -112,8 +111,7 @@ def _power(sums: Float, rows: Float, kinds: Kinds) -> Float:
 
 def mixture_of(predicted: Float, kinds: Kinds) -> Mixture:
     """Return what is expected of people of whom nothing is known, from predictions (k, cells)."""
-    mean = predicted[:, kinds.cell]
-    return Mixture(*np.broadcast_arrays(kinds.share, mean, kinds.error))
+    return Mixture(*np.broadcast_arrays(kinds.share, predicted[:, kinds.cell], kinds.error))
 
 
 def mixture_next(predicted: Float, square: Float, person: Int64, kinds: Kinds) -> Mixture:

@@ -213,10 +213,8 @@ def fit_people(
         new[out] = predicted[out] @ population.share  # of a person of whom nothing is known
         following[out], has_earlier[out] = predict_next(predicted[out], square[out], person[out], population)
         if n_kinds > 1:
-            kinds, spreads = (
-                fit_kinds(square[train], person[train], change[train], n_kinds, one_cell=shared)
-                for shared in (False, True)
-            )
+            others = square[train], person[train], change[train], n_kinds
+            kinds, spreads = (fit_kinds(*others, one_cell=shared) for shared in (False, True))
             own = mixture_of(predicted[out], kinds), mixture_next(predicted[out], square[out], person[out], kinds)
             for name, mixture in zip(mixtures, (*own, mixture_of(predicted[out], spreads)), strict=True):
                 for column, values in zip(mixtures[name], mixture, strict=True):

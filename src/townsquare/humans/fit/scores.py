@@ -80,8 +80,7 @@ def score_all(
     for at, name in enumerate(names):
         rmse = math.sqrt(float(square[:, at].mean()))
         mae, sign = float(np.abs(predicted[name] - final).mean()), sign_accuracy(final, predicted[name])
-        over = Estimate(rmse, *percentiles(drawn[:, at]))
-        scores[name] = Score(rmse, mae, sign, mean(by_fold[:, at]), over)
+        scores[name] = Score(rmse, mae, sign, mean(by_fold[:, at]), Estimate(rmse, *percentiles(drawn[:, at])))
     own = names.index(method)
     paired = {}
     for at, name in enumerate(names):

@@ -64,12 +64,8 @@ def stream_of(people: Trajectories, choice: EvidenceChoice) -> Stream:
     accepted, replaced = np.ones(claims.message.size, np.bool_), np.full(claims.message.size, -1, np.int64)
     if choice.dedup:
         accepted, replaced = _resolved(claims, indptr, choice)
-    counts = {
-        **describe(claims, people),
-        "accepted": float(accepted.sum()),
-        "refused": float((~accepted).sum()),
-        "replaced": float((replaced >= 0).sum()),
-    }
+    fates = {"accepted": accepted, "refused": ~accepted, "replaced": replaced >= 0}
+    counts = describe(claims, people) | {name: float(fate.sum()) for name, fate in fates.items()}
     return _events(people, claims, row, accepted, replaced, counts)
 
 
@@ -115,8 +111,7 @@ def _resolved(claims: Claims, indptr: Int64, choice: EvidenceChoice) -> tuple[Bo
             parts.append(NearPairs(later, earlier, pairs.similarity[has_text]))
     near = NearPairs(*(np.concatenate(column) for column in zip(*parts, strict=True)))
     polarity, flags = claims.polarity.astype(np.int8), np.zeros(claims.message.size, np.uint8)
-    nothing = np.zeros((indptr.size - 1, 1))
-    out = resolve(Arrivals(indptr, polarity, claims.strength, near), flags, 0, nothing, theta)
+    out = resolve(Arrivals(indptr, polarity, claims.strength, near), flags, 0, np.zeros((indptr.size - 1, 1)), theta)
     return out.change[::2] == HoldingChange.ACCEPTED, out.replaced.astype(np.int64)
 
 

@@ -65,8 +65,7 @@ def fit(
     raise_all(problems, {})
     assert wanted is not None
     grid_of(wanted.rule)
-    people = read_humans(Path(data), form=form, mapping=str(mapping), skip_bad=skip_bad)
-    return studies(people, [wanted])[0]
+    return studies(read_humans(Path(data), form=form, mapping=str(mapping), skip_bad=skip_bad), [wanted])[0]
 
 
 def studies(

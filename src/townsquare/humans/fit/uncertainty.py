@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from townsquare.analysis.statistics import Estimate
+from townsquare.analysis.statistics import Estimate, correlation
 from townsquare.beliefs.grids import Grid
 from townsquare.core import registry
 from townsquare.core.array_types import Float, Int64
@@ -43,8 +43,8 @@ def on_grid(square: Float, group: Int64, grid: Grid, seed: int) -> Certainty:
     at_x, at_y = cells // len(grid.y), cells % len(grid.y)
     best = grid.cell(int(np.argmin(square.sum(axis=0))))
     x, y = np.array(grid.x)[at_x], np.array(grid.y)[at_y]
-    correlation = _correlation(at_x.astype(np.float64), at_y.astype(np.float64))
-    certainty = Certainty(_around(best[0], x), _around(best[1], y), correlation, ())
+    together = float(np.nan_to_num(correlation(at_x, at_y)))  # 0 where one of them is the same in all resamples
+    certainty = Certainty(_around(best[0], x), _around(best[1], y), together, ())
     return certainty._replace(warnings=tuple(warnings_of(certainty, grid)))
 
 
@@ -70,8 +70,7 @@ def beyond_grid(spans: Spans, setup: Setup, point: tuple[float, float], group: I
     inverse = np.linalg.inv(bread)
     spread = inverse @ (scores.T @ scores) @ inverse * n / max(n - 1, 1)
     sd = np.sqrt(np.diag(spread))
-    bounds = (grid.x_bounds, grid.y_bounds)
-    x, y = (_log_interval(*given) for given in zip(point, sd.tolist(), bounds, strict=True))
+    x, y = (_log_interval(*given) for given in zip(point, sd.tolist(), (grid.x_bounds, grid.y_bounds), strict=True))
     correlation = float(spread[0, 1] / (sd[0] * sd[1])) if sd.all() else math.nan
     certainty = Certainty(x, y, correlation, ())
     return certainty._replace(warnings=tuple(warnings_of(certainty, grid)))
@@ -126,9 +125,3 @@ def _moved(interval: Estimate, value: float) -> Estimate:
 def _around(value: float, drawn: Float) -> Estimate:
     low, high = np.percentile(drawn, [2.5, 97.5], method="inverted_cdf")
     return Estimate(value, min(float(low), value), max(float(high), value))
-
-
-def _correlation(first: Float, second: Float) -> float:
-    if np.ptp(first) == 0 or np.ptp(second) == 0:
-        return 0.0
-    return float(np.corrcoef(first, second)[0, 1])

@@ -112,8 +112,7 @@ def _general(table: ArgumentTable, units: Units, train: Bool, test: Bool) -> Flo
         return np.zeros(int(test.sum()))
     of = np.asarray(table.topic, np.str_)[units.row[seen]]
     topics, inverse, counts = np.unique(of, return_inverse=True, return_counts=True)
-    weight = seen.size / topics.size / counts[inverse]  # every topic counts the same
-    model = fit_ridge(units.general[seen], side[seen], GENERAL_PENALTY, weight)
+    model = fit_ridge(units.general[seen], side[seen], GENERAL_PENALTY, seen.size / topics.size / counts[inverse])
     return predict(model, units.general[np.flatnonzero(test)])
 
 

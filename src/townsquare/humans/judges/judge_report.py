@@ -9,6 +9,7 @@ texts are cut into passages is as shipped in all three.
 
 from __future__ import annotations
 
+from itertools import product
 from pathlib import Path
 from typing import NamedTuple
 
@@ -83,11 +84,8 @@ def judge_report(path: Path, bank: Path | None = None, quality: str = "") -> Jud
     everything = np.arange(len(table.text), dtype=np.int64)
     methods_and_baselines = {**verdicts, **baselines(table)}
     overall = [score(name, "", table, verdict, everything) for name, verdict in methods_and_baselines.items()]
-    by_topic = [
-        score(name, topic, table, verdict, table.rows(topic))
-        for topic in table.topics
-        for name, verdict in verdicts.items()
-    ]
+    pairs = product(table.topics, verdicts.items())
+    by_topic = [score(name, topic, table, verdict, table.rows(topic)) for topic, (name, verdict) in pairs]
     head = table.location, len(table.text), table.topics, table.columns
     return JudgeReport(*head, tuple(overall), tuple(by_topic), _notices(table, banks))
 
@@ -98,11 +96,9 @@ def _notices(table: ArgumentTable, banks: dict[str, Examples]) -> tuple[str, ...
     for what, topics in (("polarity", known.polarity_topics), ("strength", known.strength_topics)):
         met = [topic for topic in table.topics if topic in topics]
         if met:
-            share = "all" if len(met) == len(table.topics) else f"{len(met)}"
-            notices.append(
-                f"the shipped {what} judge was fitted on {share} of the {len(table.topics)} topics of this file:"
-                f" '{SHIPPED}' does not show how it does on new ones"
-            )
+            which = f"{'all' if len(met) == len(table.topics) else len(met)} of the {len(table.topics)} topics"
+            judge = f"the shipped {what} judge was fitted on {which} of this file"
+            notices.append(f"{judge}: '{SHIPPED}' does not show how it does on new ones")
     unknown = int(np.isnan(table.side).sum())
     missing = [topic for topic in table.topics if banks and topic not in banks]
     facts = (

@@ -46,13 +46,8 @@ def sample_to_label(run: Reads, n: int, seed: int = 0) -> pl.DataFrame:
         raise SettingError("n", got=str(n), allowed="a whole number of at least 1")
     texts = run.table("texts").get_column("content").to_list()
     statements = run.table("propositions").get_column("text").to_list()
-    written = (
-        run.table("posts")
-        .filter((pl.col("kind") != PostKind.SHARE) & (pl.col("text") >= 0))
-        .group_by("text")
-        .agg(pl.col("post").min())
-        .sort("post")
-    )
+    posts = run.table("posts").filter(pl.col("kind") != PostKind.SHARE, pl.col("text") >= 0)
+    written = posts.group_by("text").agg(pl.col("post").min()).sort("post")
     first = {texts[text]: post for text, post in reversed(written.select("text", "post").rows())}
     first.pop("", None)
     if not first or not statements:

@@ -207,10 +207,9 @@ def _notices(panel: Panel) -> tuple[str, ...]:
     given = ~np.isnan(panel.plausibility)
     if not given.all():
         known = int((~given & ~np.isnan(panel.false)).sum())
-        notices.append(
-            f"plausibility is not given for {int((~given).sum())} posts: for {known} of them it is what people believe"
-            f" of true or false headlines on average; '{EVEN}' takes 0.5 for all"
-        )
+        believed = f"for {known} of them it is what people believe of true or false headlines on average"
+        missing = f"plausibility is not given for {int((~given).sum())} posts"
+        notices.append(f"{missing}: {believed}; '{EVEN}' takes 0.5 for all")
     lies = int((panel.false == 1).sum())
     if lies < 10:
         notices.append(f"{lies} false posts: what is said of them is of these few, and depends on their subjects")

@@ -47,8 +47,7 @@ class Crowd(NamedTuple):
     def tastes(self, kind: int) -> Float:
         """Return mean taste of each ninth of people, (9,)."""
         u = np.linspace(0.0, 1.0, _TASTE_NODES + 1)
-        below = xlogy(u, u) + xlogy(1.0 - u, 1.0 - u)
-        return np.asarray(self.taste[kind] * _TASTE_NODES * np.diff(below))
+        return np.asarray(self.taste[kind] * _TASTE_NODES * np.diff(xlogy(u, u) + xlogy(1.0 - u, 1.0 - u)))
 
     def rate(self, kind: int, eta: Float) -> tuple[Float, Float]:
         """Return mean chance over people for each ``eta`` (n,), and its derivative by ``eta``."""
@@ -91,8 +90,7 @@ def fit_crowd(counts: Float, offsets: Float, start: tuple[Crowd, Float] | None =
         return float(0.5 * prior - times @ _log_likelihood(unique, cost, _crowd(at, kinds), at[2 + kinds :]))
 
     bounds = [(-3.0, 3.0), (-6.0, 6.0), *[(np.log(_LEAST_TASTE), 1.5)] * kinds, *[(-9.0, 3.0)] * kinds]
-    result = minimize(loss, first, method="L-BFGS-B", bounds=bounds, options={"maxiter": 100, "ftol": 1e-7})
-    at = np.asarray(result.x)
+    at = np.asarray(minimize(loss, first, method="L-BFGS-B", bounds=bounds, options={"maxiter": 100, "ftol": 1e-7}).x)
     return _crowd(at, kinds), at[2 + kinds :]
 
 

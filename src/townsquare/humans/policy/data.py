@@ -180,6 +180,5 @@ def _place(row: Record, column: str, known: dict[str, int]) -> int:
     name = str(row.cells[column] or "").strip()
     if name not in known and name.lower() not in known:
         shown = ", ".join(list(known)[:4])
-        allowed = f"one of {len(known)}, as {shown}"
-        raise DataError(row.where(column), got=repr(name)[:80], allowed=allowed, do=SKIP)
+        raise DataError(row.where(column), got=repr(name)[:80], allowed=f"one of {len(known)}, as {shown}", do=SKIP)
     return known[name] if name in known else known[name.lower()]

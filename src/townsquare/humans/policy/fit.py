@@ -81,8 +81,7 @@ def fit_to(panel: Panel, *, penalty: float | None = None, repeats: int = 2, seed
     penalties = PENALTIES if penalty is None else (penalty,)
     every = list(splits(panel, posts, penalties, repeats=repeats, seed=seed))
     tried = _tried(panel, posts, every, penalties)
-    chosen = min(tried, key=lambda each: each.loss).penalty
-    fit = fit_policy(panel.did, posts, chosen)
+    fit = fit_policy(panel.did, posts, min(tried, key=lambda each: each.loss).penalty)
     means = float(np.average([loss_of_means(panel, s) for s in every], weights=[s.posts.size for s in every]))
     counts = panel.n, len(panel.posts), int(panel.did.sum())
     return PolicyFit(fit, tried, means, _intervals(panel, posts, fit, seed), *counts, panel.left_out)

@@ -30,13 +30,7 @@ class Split(NamedTuple):
 
 
 def splits(
-    panel: Panel,
-    posts: Covariates,
-    penalties: Sequence[float],
-    *,
-    repeats: int = 2,
-    seed: int = 42,
-    posts_too: bool = True,
+    panel: Panel, posts: Covariates, penalties: Sequence[float], *, repeats: int, seed: int = 42, posts_too: bool = True
 ) -> Iterator[Split]:
     """Yield every half and fold of every repeat; ``penalties`` are ways to fit the same rest.
 

@@ -100,8 +100,7 @@ def read_labels(path: Path) -> Labels:
         if {("false", condition, "unsure"), ("false", condition, "false")} <= set(moves)
     ]
     verdicts = moves.get(("false", "human_fc", "false"), 0.0), moves.get(("true", "human_fc", "true"), 0.0)
-    unsure = float(np.mean(hints)) if hints else 0.0
-    return Labels(effects, *verdicts, unsure, len(sheet.table.records))
+    return Labels(effects, *verdicts, float(np.mean(hints)) if hints else 0.0, len(sheet.table.records))
 
 
 def _effects(rate: dict[str, Float], true: Bool, verdict: npt.NDArray[np.str_]) -> Iterator[LabelEffect]:

@@ -25,12 +25,8 @@ def params_of(fit: Fit, labels: Labels | None = None) -> Params:
     kinds: dict[str, Any] = {}
     for k, kind in enumerate(KINDS):
         name = kind.name.lower()
-        fitted = {
-            "base": fit.content.base[k],
-            "plausibility": fit.content.plausibility[k],
-            "appeal": READ_APPEAL[k],
-            "taste": fit.crowd.taste[k],
-        }
+        fitted = {"base": fit.content.base[k], "plausibility": fit.content.plausibility[k]}
+        fitted |= {"appeal": READ_APPEAL[k], "taste": fit.crowd.taste[k]}
         if labels is not None and name in _LABELED:
             fitted |= {verdict: getattr(labels, verdict) for verdict in _VERDICTS}
         if labels is not None and kind == ActionKind.SHARE:
