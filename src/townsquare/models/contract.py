@@ -26,8 +26,7 @@ def object_schema(**properties: Any) -> dict[str, Any]:
     >>> object_schema(sure={"type": "boolean"})["required"]
     ['sure']
     """
-    required = list(properties)
-    return {"type": "object", "properties": properties, "required": required, "additionalProperties": False}
+    return {"type": "object", "properties": properties, "required": list(properties), "additionalProperties": False}
 
 
 class Message(NamedTuple):

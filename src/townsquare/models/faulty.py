@@ -104,8 +104,7 @@ def _reply(parcel: HttpRequest, text: str, *, finish: str = "stop", refusal: str
 
 def _open(rest: str, model: Model, serving: Serving) -> ChatModel:
     rate = _rate(rest)
-    limiter = Limiter(serving.concurrency, serving.timeout)
-    endpoint = Endpoint(NAME, limiter, Capabilities(Mode.SCHEMA))
+    endpoint = Endpoint(NAME, Limiter(serving.concurrency, serving.timeout), Capabilities(Mode.SCHEMA))
     return ServedModel(Backend(f"{NAME}/{rest}", NAME, Endpoints([endpoint]), FaultyTransport(rate), serving.tries))
 
 

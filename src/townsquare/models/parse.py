@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 import re
+from itertools import chain
 from typing import Any
 
 import orjson
@@ -38,6 +39,7 @@ _REPAIRED = re.compile(
     re.VERBOSE | re.DOTALL,
 )
 _SUSPECT = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff]|\\u|\\[bfr]")
+_HOLDERS = (dict, list)
 _WORDS = {"True": "true", "False": "false", "None": "null"}
 
 
@@ -86,7 +88,7 @@ def candidates(text: str) -> list[Any]:
 
 
 def _read(piece: str) -> list[Any]:
-    value = _load(piece) or _load(_repaired(piece))
+    value = _load(piece) or _load(_REPAIRED.sub(_repair, piece))
     return value if value and _is_sound(value[0]) else []
 
 
@@ -128,12 +130,8 @@ def _is_sound(value: Any) -> bool:
     for _ in range(DEEPEST):
         if any(isinstance(item, int) and not -(2**63) <= item < 2**63 for item in level):
             return False
-        level = [
-            below
-            for above in level
-            if isinstance(above, dict | list)
-            for below in (above.values() if isinstance(above, dict) else above)
-        ]
+        lists = [above.values() if isinstance(above, dict) else above for above in level if isinstance(above, _HOLDERS)]
+        level = list(chain.from_iterable(lists))
         if not level:
             return True
     return False
@@ -153,10 +151,6 @@ def _closing(text: str, opening: int) -> int:
             if depth == 0:
                 return token.end()
     return -1
-
-
-def _repaired(text: str) -> str:
-    return _REPAIRED.sub(_repair, text)
 
 
 def _repair(match: re.Match[str]) -> str:

@@ -13,7 +13,7 @@ import time
 from townsquare.core.errors import Unreachable
 from townsquare.models import reply
 from townsquare.models.capabilities import Mode
-from townsquare.models.contract import Message, Outcome, Request, object_schema
+from townsquare.models.contract import Outcome, Request, object_schema
 from townsquare.models.conversation import NEVER_PASSES, STEPS_DOWN
 from townsquare.models.http import (
     CROWDED,
@@ -30,17 +30,12 @@ from townsquare.models.reply import BadEnvelope
 from townsquare.models.servers import ASIDE, Backend, Endpoint
 
 CODE = "tq7"
-QUESTION = Request(
-    purpose="contact",
-    messages=(Message("user", "Answer in the form that was agreed on."),),
-    schema=object_schema(
-        code={"type": "string", "enum": [CODE]},
-        words={"type": "array", "maxItems": 2, "items": {"type": "string", "maxLength": 12}},
-        number={"type": "number", "minimum": -1, "maximum": 1},
-    ),
-    name="contact",
-    max_tokens=512,
+_FORM = object_schema(
+    code={"type": "string", "enum": [CODE]},
+    words={"type": "array", "maxItems": 2, "items": {"type": "string", "maxLength": 12}},
+    number={"type": "number", "minimum": -1, "maximum": 1},
 )
+QUESTION = Request.of("contact", "Answer in the form that was agreed on.", _FORM)
 REFUSED_KEY = frozenset({401, 403})
 """Statuses by which a server refuses a key, or its absence."""
 TRIES = 3
@@ -128,9 +123,8 @@ class CapabilityProbe:
                 if sent.status in STEPS_DOWN and mode < Mode.TEXT:
                     return False
                 raise NoContact(error, self._remedy(sent.status))
-            most = (
-                self._backend.tries if sent is not None and sent.status in CROWDED else min(TRIES, self._backend.tries)
-            )
+            is_crowded = sent is not None and sent.status in CROWDED
+            most = self._backend.tries if is_crowded else min(TRIES, self._backend.tries)
             if failures >= most or (wait or 0) > MOST_ASKED:
                 if sent is not None and sent.status == 500 and mode < Mode.TEXT:
                     return False

@@ -78,8 +78,7 @@ class Provider:
         transport = HttpTransport(key, serving.timeout, sum(limits))
         endpoints = [Endpoint(url, Limiter(most, serving.timeout)) for url, most in zip(urls, limits, strict=True)]
         hint = f"set {variable} to a key that it takes" if variable else "name the variable of its key: serving.key_env"
-        name = f"{self.name}/{rest}"
-        return ServedModel(Backend(name, rest, Endpoints(endpoints), transport, serving.tries, hint))
+        return ServedModel(Backend(f"{self.name}/{rest}", rest, Endpoints(endpoints), transport, serving.tries, hint))
 
 
 def _member(provider: Provider) -> ModelMember:

@@ -65,8 +65,7 @@ def read_accounts(table: Records, propositions: Sequence[str], bank: QuestionBan
         number = bank.number_of(label)
         for row, answer in enumerate(answers):
             if answer:
-                where = table.records[row].where(f"trait:{label}")
-                traits[row, number] = bank.code(label, answer, where, DataError)
+                traits[row, number] = bank.code(label, answer, table.records[row].where(f"trait:{label}"), DataError)
     ids = tuple(sheet["id"])
     personas = Personas(
         ids=ids,

@@ -38,8 +38,7 @@ PROPOSITION_NAME = re.compile(r"\w[\w-]{0,63}")
 def proposition_name(name: str, where: str) -> str:
     """Return the name if it is valid in settings and columns."""
     if not PROPOSITION_NAME.fullmatch(name) or name == "default":
-        allowed = "1 to 64 letters, digits, _ and -, and not `default`"
-        raise DataError(where, got=repr(name), allowed=allowed)
+        raise DataError(where, got=repr(name), allowed="1 to 64 letters, digits, _ and -, and not `default`")
     return name
 
 
@@ -243,17 +242,13 @@ def read_posts(
     account = [_account(record, accounts) for record in records]
     own = sheet["step"]
     return Posts(
-        text=tuple(sheet["text"]),
-        veracity=np.array(sheet["veracity"], np.uint8),
+        text=tuple(sheet["text"]), veracity=np.array(sheet["veracity"], np.uint8),
+        type=np.array(sheet["type"], np.uint8), topic=tuple(sheet["topic"]),
         plausibility=np.array(sheet["plausibility"]),
-        type=np.array(sheet["type"], np.uint8),
-        topic=tuple(sheet["topic"]),
         source=np.array([-1 if a >= 0 else sources.row(r) for a, r in zip(account, records, strict=True)], np.int32),
         step=np.array(own if steps is None else np.where(np.array(own) > 0, own, steps), np.int32),
-        stance=stance,
-        strength=strength,
-        account=np.array(account, np.int32),
-    )
+        stance=stance, strength=strength, account=np.array(account, np.int32),
+    )  # fmt: skip
 
 
 def _account(record: Record, accounts: Mapping[str, int] | None) -> int:

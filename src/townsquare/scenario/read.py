@@ -114,19 +114,12 @@ def scenario_of_document(path: Path, origin: str, default_name: str, document: d
         where = f"{path.parent / str(document['mapping'])}, posts"
         table = _renamed(table, _with_stance(mapping.posts, propositions, where), where)
     posts = post_columns(table, [item.name for item in propositions], alone=mapping is not None)
-    return _scenario(
-        path, origin, name_cell(head, "name", required=False) or default_name, head, propositions, posts, posts.notices
-    )
+    name = name_cell(head, "name", required=False) or default_name
+    return _scenario(path, origin, name, head, propositions, posts)
 
 
 def _scenario(
-    path: Path,
-    origin: str,
-    name: str,
-    head: Record,
-    propositions: tuple[Proposition, ...],
-    posts: Sheet,
-    assumed: Sequence[str] = (),
+    path: Path, origin: str, name: str, head: Record, propositions: tuple[Proposition, ...], posts: Sheet
 ) -> Scenario:
     """Return the scenario of a file ``path``; ``head`` holds its keys, none for a table of posts alone."""
     document, names = head.cells, [proposition.name for proposition in propositions]
@@ -140,26 +133,18 @@ def _scenario(
     named = {"propositions": names, "sources": [source.name for source in sources.sources()]}
     lookalikes = [sentence for kind, listed in named.items() for sentence in lookalike_notices(kind, listed)]
     return Scenario(
-        name=name,
-        title=name_cell(head, "title", required=False) or name,
+        name=name, title=name_cell(head, "title", required=False) or name,
         description=text_cell(head, "description", required=False),
         primary_outcome=name_cell(head, "primary_outcome", required=False),
-        propositions=propositions,
-        posts=read,
-        sources=sources.sources(),
+        propositions=propositions, posts=read, sources=sources.sources(),
         arguments=read_arguments(_table(path, "arguments", document), names),
         comments=_lines(path, "comments", document) or bundled_lines("comments.txt"),
-        notes=_notes(path, document, names),
-        injection=_injection(path, document),
+        notes=_notes(path, document, names), injection=_injection(path, document),
         settings=settings if accounts is None else _with_accounts(settings, accounts),
-        has_plausibility=posts.has_any("plausibility"),
-        origin=origin,
-        folder=path.parent,
+        has_plausibility=posts.has_any("plausibility"), origin=origin, folder=path.parent,
         files=(path, *(path.parent / str(document[key]) for key in FILE_KEYS if isinstance(document.get(key), str))),
-        notices=(*assumed, *notices, *lookalikes),
-        accounts=accounts,
-        step_length=length,
-    )
+        notices=(*posts.notices, *notices, *lookalikes), accounts=accounts, step_length=length,
+    )  # fmt: skip
 
 
 def _accounts(path: Path, document: Mapping[str, Any], names: list[str]) -> tuple[Accounts | None, tuple[str, ...]]:
@@ -208,8 +193,7 @@ def _table(path: Path, key: str, document: Mapping[str, Any]) -> Records:
         return value
     if isinstance(value, str):
         return tabular.read_table(_inside(path, key, value), tabular.TABLE_KINDS)
-    items = _typed(path, key, document, list, "a list, or the name of a CSV or JSONL file")
-    return _as_table(path, key, items)
+    return _as_table(path, key, _typed(path, key, document, list, "a list, or the name of a CSV or JSONL file"))
 
 
 def _as_table(path: Path, key: str, items: Sequence[object]) -> Records:
@@ -344,7 +328,7 @@ def read_table_scenario(path: Path, origin: str) -> Scenario:
     posts = post_columns(table, names, alone=True)
     propositions = tuple(Proposition(name, name.replace("_", " ")) for name in names)
     name, head = files.clean(path.stem)[:MAX_NAME], Record(str(path), {})
-    return _scenario(path, origin, name, head, propositions, posts, _notices(posts))
+    return _scenario(path, origin, name, head, propositions, replace(posts, notices=_notices(posts)))
 
 
 def _without_authors(table: Records) -> Records:

@@ -51,9 +51,8 @@ def resolve_with_scenario(
     scenario = scenario or load_scenario(name)
     before = merged.get("scenario_digest")
     if before and before != scenario.digest:
-        raise DataError(
-            f"scenario {name}", got="files that changed later", do="restore its files, or remove `scenario_digest`"
-        )
+        do = "restore its files, or remove `scenario_digest`"
+        raise DataError(f"scenario {name}", got="files that changed later", do=do)
     below = merge({"injection": scenario.injection}, _normal(scenario.settings))
     given = set(_paths(merged))
     check_scenario(below, given, name)
@@ -84,13 +83,11 @@ def check_fits(scenario: Scenario, settings: Settings) -> None:
         for stage in stages:
             _check_outside(stage)
     there = Nameable(
-        posts=len(scenario.posts),
-        persons=settings.config.agents,
+        posts=len(scenario.posts), persons=settings.config.agents, propositions=scenario.proposition_names,
         newcomers=max(stage.config.growth.max_per_step for stage in stages) * settings.config.steps,
         sources=[source.name for source in scenario.sources],
-        propositions=scenario.proposition_names,
         accounts=scenario.accounts.names if scenario.accounts else (),
-    )
+    )  # fmt: skip
     for stage in stages:
         check_references(there, sections_of(stage))
 
@@ -112,8 +109,7 @@ def _check_outside(settings: Settings) -> None:
     """Refuse walks along follows where nobody follows a source; a ranker may retrieve posts in another way."""
     if settings.config.feed.outside == "walks" and settings.members["ranker"].retrieve is None:
         got = "everyone, but with feed.outside=walks nobody is shown the posts of sources, which have no followers"
-        do = "set injection.audience=followers, or feed.outside=pool"
-        raise SettingError("injection.audience", got=got, do=do)
+        raise SettingError("injection.audience", got=got, do="set injection.audience=followers, or feed.outside=pool")
 
 
 def contents_now(settings: Settings, folder: Path | None) -> dict[str, str]:

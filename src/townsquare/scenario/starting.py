@@ -123,11 +123,8 @@ def _posts_columns(table: Records) -> dict[str, str]:
     other = {name: next((alias for alias in (name, *also) if alias in table.columns), None) for name, also in
              _OTHERS.items()}  # fmt: skip
     stances = [name for name in table.columns if name.startswith(("stance:", "strength:"))]
-    names = {
-        text: "text",
-        **{column: name for name, column in other.items() if column},
-        **{name: name for name in stances},
-    }
+    names = {text: "text"} | {column: name for name, column in other.items() if column}
+    names |= {name: name for name in stances}
     rest = replace(table, columns=tuple(name for name in table.columns if name not in names or name == text))
     renamed = replace(rest, columns=("text", *(name for name in rest.columns if name != text)),
                       records=[replace(record, cells={**record.cells, "text": record.cells.get(text)})
@@ -175,9 +172,8 @@ def _joined(waves: Sequence[Records], titles: Mapping[str, str]) -> tuple[Record
     row_of = {str(record.cells.get(column_name(str(who[0])))): row for row, record in enumerate(first.records)}
     for wave, (table, name) in enumerate(zip(waves[1:], who[1:], strict=True), 2):
         key = column_name(str(name))
-        again = {
-            column: f"{column} (wave {wave})" for column in table.columns if column in first.columns and column != key
-        }
+        asked = [column for column in table.columns if column in first.columns and column != key]
+        again = {column: f"{column} (wave {wave})" for column in asked}
         columns += again.values()
         new = 0
         for record in table.records:
@@ -221,8 +217,9 @@ def write_start(start: Start, folder: Path, propositions: Sequence[str], stated:
     steps = DAYS * 24
     if waves := mapping.pop("waves", None):
         mapping["waves"] = {wave: round(steps * nth / len(waves)) for nth, wave in enumerate(waves, 1)}
+    further = [{"name": f"statement_{nth}", "text": text} for nth, text in enumerate(stated, 1)]
     texts = {
-        SCENARIO: _scenario(start, folder, mapping, named + _further(stated), steps),
+        SCENARIO: _scenario(start, folder, mapping, [*named, *further], steps),
         MAPPING: _HEAD.format(names=f"{POSTS_FILE} and {ANSWERS}" if survey else POSTS_FILE) + _yaml(mapping),
         POSTS_FILE: _csv(tables.posts, tables.titles),
     }
@@ -236,10 +233,6 @@ def write_start(start: Start, folder: Path, propositions: Sequence[str], stated:
     return [folder / name for name in texts]
 
 
-def _further(stated: Sequence[str]) -> list[dict[str, str]]:
-    return [{"name": f"statement_{nth}", "text": text} for nth, text in enumerate(stated, 1)]
-
-
 def _stances(start: Start, propositions: Sequence[str]) -> tuple[dict[str, str], list[dict[str, str]]]:
     """Return columns of posts, a column ``stance`` toward the first proposition, and those that posts alone name."""
     columns, named = dict(start.posts), []
@@ -249,11 +242,8 @@ def _stances(start: Start, propositions: Sequence[str]) -> tuple[dict[str, str],
         group, _, name = known.partition(":")
         if not name or name in propositions:
             continue
-        if (
-            not PROPOSITION_NAME.fullmatch(name)
-            or name == "default"
-            or (group == "strength" and f"stance:{name}" not in columns)
-        ):
+        has_stance = group != "strength" or f"stance:{name}" in columns
+        if not PROPOSITION_NAME.fullmatch(name) or name == "default" or not has_stance:
             del columns[column]
         elif group == "stance":
             named.append({"name": name, "text": name.replace("_", " ")})
@@ -293,9 +283,8 @@ def _scenario(start: Start, folder: Path, mapping: Mapping[str, Any], further: l
     head |= {"sources": listed} if listed else {}
     head |= {"injection": flagship["injection"], "settings": settings}
     about = "The public of `health-rumor` (docs/scenarios.md) with your posts" + (" and people" if start.survey else "")
-    return f"# {about}.\n# What columns mean is in {MAPPING}. All settings: townsquare schema --markdown\n" + _yaml(
-        head
-    )
+    comment = f"# {about}.\n# What columns mean is in {MAPPING}. All settings: townsquare schema --markdown\n"
+    return comment + _yaml(head)
 
 
 def _truths(start: Start) -> list[int]:

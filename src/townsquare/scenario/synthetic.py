@@ -45,20 +45,14 @@ def synthetic_scenario(
     if not 0 <= false_share <= 1:
         raise DataError("synthetic scenario", got=f"false_share {false_share}", allowed="a number from 0 to 1")
     return Scenario(
-        name=f"synthetic-{posts}-{seed}",
-        title=f"{posts} synthetic posts",
+        name=f"synthetic-{posts}-{seed}", title=f"{posts} synthetic posts", origin="synthetic",
         description="Synthetic posts and arguments, for benchmarks and tests. Their texts carry no information.",
         propositions=tuple(Proposition(f"p{i}", f"Made proposition {i} holds.") for i in range(propositions)),
         sources=tuple(Source(f"Made source {i}", (i + 1) / (_SOURCES + 1)) for i in range(_SOURCES)),
-        posts=_posts(posts, false_share, propositions, seed),
-        arguments=_arguments(arguments, propositions, seed),
-        comments=bundled_lines("comments.txt"),
-        notes=NoteBank.plain(bundled_lines("notes.txt")),
-        injection={},
-        settings={},
-        has_plausibility=True,
-        origin="synthetic",
-    )
+        posts=_posts(posts, false_share, propositions, seed), arguments=_arguments(arguments, propositions, seed),
+        comments=bundled_lines("comments.txt"), notes=NoteBank.plain(bundled_lines("notes.txt")),
+        injection={}, settings={}, has_plausibility=True,
+    )  # fmt: skip
 
 
 def _uniform(purpose: str, n: int, seed: int) -> Float:

@@ -88,9 +88,8 @@ def steps_of_times(records: Sequence[Record], column: str, length: float | None,
             continue
         cell, where = record.cells[column], record.where(column)
         if length is None:
-            raise DataError(
-                where, got=repr(cell)[:80], allowed="times together with `step_length`, such as `step_length: 1h`"
-            )
+            allowed = "times together with `step_length`, such as `step_length: 1h`"
+            raise DataError(where, got=repr(cell)[:80], allowed=allowed)
         if is_filled(record, "step"):
             raise DataError(where, got="a time and a step", allowed="one of them")
         times[row] = read_time(cell, where)

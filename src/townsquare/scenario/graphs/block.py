@@ -34,16 +34,13 @@ class BlockParams(MemberParams):
     homophily: float = setting(
         0.5,
         "share of follows drawn inside the agent's block; the others are drawn from all agents, its block included",
-        ge=0,
-        le=1,
-    )
+        ge=0, le=1,
+    )  # fmt: skip
     p_within: float | None = setting(None, "probability of a follow inside a block; needs `p_between`", ge=0, le=1)
     p_between: float | None = setting(
-        None,
-        "probability of a follow between blocks; with `p_within`, replaces `mean_followed` and `homophily`",
-        ge=0,
-        le=1,
-    )
+        None, "probability of a follow between blocks; with `p_within`, replaces `mean_followed` and `homophily`",
+        ge=0, le=1,
+    )  # fmt: skip
 
 
 def blocks_of(n: int, params: BlockParams, draws: StageDraws, people: People | None) -> Int64:
@@ -58,16 +55,14 @@ def blocks_of(n: int, params: BlockParams, draws: StageDraws, people: People | N
         return draws.integers("block", np.arange(n), 0, params.n_blocks, lasting=True)
     if people is None:
         raise SettingError("graph.by", got=repr(params.by), allowed=CHANCE, do="a graph without people has no traits")
+    known = [STANCE + proposition for proposition in people.propositions]
     if params.by.startswith(STANCE):
         name = params.by.removeprefix(STANCE)
-        known = [STANCE + proposition for proposition in people.propositions]
         check_known("graph.by", params.by, known, nothing="no proposition, as there is none")
         stance = people.stance[:, people.propositions.index(name)]
         return np.minimum(((stance + 1) / 2 * params.n_blocks).astype(np.int64), params.n_blocks - 1)
     bank = people.bank
-    check_known(
-        "graph.by", params.by, [CHANCE, *bank.labels, *(STANCE + proposition for proposition in people.propositions)]
-    )
+    check_known("graph.by", params.by, [CHANCE, *bank.labels, *known])
     trait = bank.number_of(params.by)
     return bank.group_of(trait, people.traits[:, trait]) + 1
 

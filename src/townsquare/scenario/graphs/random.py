@@ -20,10 +20,8 @@ class RandomParams(MemberParams):
 def _build(n: int, params: RandomParams, draws: StageDraws, **_: object) -> Edges:
     """Draw each of the n(n - 1) possible follows with the same probability, independently."""
     p = min(1.0, params.mean_followed / max(1, n - 1)) if params.p is None else params.p
-    expected = p * n * (n - 1)
-    check_size("graph.mean_followed" if params.p is None else "graph.p", expected, f"{p:.6g} for a follow")
-    base = draws.base("random", lasting=True)
-    return follow_by_block(np.zeros(n, np.int64), np.array([p]), 0.0, base)
+    check_size("graph.mean_followed" if params.p is None else "graph.p", p * n * (n - 1), f"{p:.6g} for a follow")
+    return follow_by_block(np.zeros(n, np.int64), np.array([p]), 0.0, draws.base("random", lasting=True))
 
 
 def _at_birth(params: RandomParams, n: int) -> int:

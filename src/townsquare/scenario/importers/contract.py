@@ -93,9 +93,8 @@ def read_import(member: Importer, files: Sequence[Path], params: MemberParams) -
     imported: object = call_member(FAMILY, member.name, "read", lambda: member.read(files, params))
     if not isinstance(imported, Imported):
         raise breach(FAMILY, member.name, f"a {type(imported).__name__}", "Imported")
-    given = [
-        key for key in FILE_KEYS if isinstance(imported.head.get(key), str) or (key in TABLES and key in imported.head)
-    ]
+    head = imported.head
+    given = [key for key in FILE_KEYS if isinstance(head.get(key), str) or (key in TABLES and key in head)]
     if given:
         raise breach(FAMILY, member.name, f"the key {given[0]!r} in the head", "rows, not names of files")
     where = ", ".join(str(file) for file in files)

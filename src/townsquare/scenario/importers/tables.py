@@ -14,7 +14,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -78,10 +78,8 @@ def _mapped(files: Sequence[Path], name: str, mapping: TableMapping) -> _Table:
     table = read_table(known[mapping.file], TABLE_KINDS)
     columns = mapping.columns.items()
     places = {column_name(ours): column_of(table, theirs, f"{where}, columns") for ours, theirs in columns}
-    rows = [
-        Record(record.location, {ours: record.cells.get(theirs) for ours, theirs in places.items()}, record.part)
-        for record in table.records
-    ]
+    cells = ({ours: record.cells.get(theirs) for ours, theirs in places.items()} for record in table.records)
+    rows = [replace(record, cells=each) for record, each in zip(table.records, cells, strict=True)]
     return _Table(rows, tuple(column for column in table.columns if column not in places.values()))
 
 
@@ -109,9 +107,8 @@ def _notices(tables: Mapping[str, _Table], posts: Sequence[Record]) -> list[str]
         notices.append(f"{replies:,} replies become posts of their own: a scenario has no threads")
     if any(is_filled(record, LIKES) for record in posts):
         notices.append("likes omitted: every post starts without likes")
-    return notices + [
-        f"columns of {name} not used: {', '.join(table.spare)}" for name, table in tables.items() if table.spare
-    ]
+    spare = {name: ", ".join(table.spare) for name, table in tables.items() if table.spare}
+    return notices + [f"columns of {name} not used: {columns}" for name, columns in spare.items()]
 
 
 IMPORTER = Importer("tables", Mapped, read)

@@ -84,11 +84,8 @@ def _check_apart(where: str, names: Sequence[str], spans: Sequence[tuple[int, in
     order = sorted(range(len(spans)), key=lambda at: spans[at])
     for first, second in pairwise(order):
         if spans[second][0] <= spans[first][1]:
-            raise SettingError(
-                where,
-                got=f"{names[first]!r} and {names[second]!r}, which overlap",
-                allowed="ranges that do not overlap",
-            )
+            got = f"{names[first]!r} and {names[second]!r}, which overlap"
+            raise SettingError(where, got=got, allowed="ranges that do not overlap")
     for name, (low, high) in zip(names, spans, strict=True):
         if low > high:
             raise SettingError(where, got=repr(name), allowed="a range with the smaller number first")
@@ -119,9 +116,8 @@ def fit(weight: Float, groups: Sequence[Int64], targets: Sequence[Target]) -> Fl
         for name, share, have in zip(target.names, target.share, _sums(group, weight, target), strict=False):
             if share > 0 and not have > 0:
                 do = "set its share to 0, or add people with this answer in population.file"
-                raise SettingError(
-                    f"{WHERE}.{target.label}.{name}", got=f"{share:g}, but no one has this answer", do=do
-                )
+                got = f"{share:g}, but no one has this answer"
+                raise SettingError(f"{WHERE}.{target.label}.{name}", got=got, do=do)
     gap = np.inf
     for _ in range(MAX_ROUNDS):
         gap, worst = 0.0, ("", 0.0, 0.0)
@@ -135,8 +131,7 @@ def fit(weight: Float, groups: Sequence[Int64], targets: Sequence[Target]) -> Fl
             if (apart := abs(float(have[at] - wanted[at]))) > gap:
                 name = target.names[at] if at < len(target.names) else "all others"
                 gap, worst = apart, (f"{target.label}.{name}", float(wanted[at]), float(have[at]))
-            factor = np.divide(wanted, have, out=np.zeros_like(have), where=have > 0)
-            weight = weight * factor[group]
+            weight = weight * np.divide(wanted, have, out=np.zeros_like(have), where=have > 0)[group]
         if gap <= EXACT:
             break
     if not gap <= CLOSE:
@@ -232,8 +227,7 @@ def rake_people(personas: Personas, bank: QuestionBank, margins: Margins) -> Flo
     kinds, kind_of, count = np.unique(groups, axis=1, return_inverse=True, return_counts=True)
     kind_of = kind_of.reshape(-1)
     if personas.weight is None or np.ptp(personas.weight) == 0:
-        fitted = fit(count.astype(np.float64), list(kinds), targets)
-        return np.asarray((fitted / count)[kind_of])
+        return np.asarray((fit(count.astype(np.float64), list(kinds), targets) / count)[kind_of])
     total: Float = np.bincount(kind_of, personas.weight).astype(np.float64)
     fitted = fit(total, list(kinds), targets)
     return np.asarray(personas.weight * np.divide(fitted, total, out=np.zeros_like(total), where=total > 0)[kind_of])
@@ -285,18 +279,16 @@ def reached(margins: Margins, bank: QuestionBank, traits: Int16, personas: Perso
         own = None if personas is None else _shares(personas.traits[:, target.trait], personas.weight, target)
         for at, name in enumerate(target.names):
             wanted, have = float(target.share[at]), float(agents[at])
-            out.append(
-                Reached(target.label, name, wanted, None if own is None else float(own[at]), have, have - wanted)
-            )
+            of_own = None if own is None else float(own[at])
+            out.append(Reached(target.label, name, wanted, of_own, have, have - wanted))
     return out
 
 
 def _shares(codes: Int16, weight: Float | None, target: Target) -> Float:
     counts = (NO_ANSWER, NO_ANSWER) in target.spans
     use = np.ones(codes.size, bool) if counts else codes != NO_ANSWER
-    sums = _sums(
-        group_by_spans(codes, target.spans)[use], (np.ones(codes.size) if weight is None else weight)[use], target
-    )
+    weights = np.ones(codes.size) if weight is None else weight
+    sums = _sums(group_by_spans(codes, target.spans)[use], weights[use], target)
     return sums / max(float(sums.sum()), 1e-300)
 
 

@@ -243,9 +243,8 @@ def trait_value_rows(bank: QuestionBank) -> schema.Columns:
         for code in (range(121) if trait.number else range(len(trait.answers)))
     ]
     traits, codes, labels, answers, numbers = zip(*values, strict=True)
-    return schema.rows(
-        "trait_values", len(values), trait=traits, value=codes, label=labels, answer=answers, number=numbers
-    )
+    columns = {"trait": traits, "value": codes, "label": labels, "answer": answers, "number": numbers}
+    return schema.rows("trait_values", len(values), **columns)
 
 
 # Shares of answers, compared with those that people are drawn with.

@@ -360,8 +360,7 @@ def _answers(
         for item in row:
             chances[at, order[item.value]] += item.p
         if not math.isclose(chances[at].sum(), 1.0, abs_tol=1e-9):
-            raise DataError(
-                f"{where}, answers", got=f"probabilities {chances[at].sum()}", allowed="probabilities that sum to 1"
-            )
+            got = f"probabilities {chances[at].sum()}"
+            raise DataError(f"{where}, answers", got=got, allowed="probabilities that sum to 1")
     chances.flags.writeable = False
     return tuple(words), tuple(words.values()), chances

@@ -260,8 +260,7 @@ def _from_file(
         # Systematic: one agent from each of n equal stretches of the weights, in random order. Margins then hold up to
         # rounding. Newcomers are drawn one by one.
         u = (np.argsort(np.argsort(u, kind="stable")) + u[0]) / agents.size
-    drawn = order[np.searchsorted(ends[:-1], u, side="right")]
-    chosen = personas.take(drawn)
+    chosen = personas.take(order[np.searchsorted(ends[:-1], u, side="right")])
     if settings.missing == "impute":
         chosen = _imputed(chosen, personas, weights, agents, bank, draws)
     # One person may represent many agents, and names must tell agents apart.
@@ -351,8 +350,7 @@ def _activity(agents: Int64, settings: Population, taste: Float, draws: StageDra
         return np.asarray(np.exp(settings.activity_sd * z - settings.activity_sd**2 / 2))
     shape, silent = settings.activity_shape, settings.silent_share
     u = np.maximum(draws.uniform("activity", agents, lasting=True), LEAST)
-    above = np.maximum((u - silent) / (1.0 - silent), 0.0)
-    return np.asarray(gammaincinv(shape, above) / (shape * (1.0 - silent)))
+    return np.asarray(gammaincinv(shape, np.maximum((u - silent) / (1.0 - silent), 0.0)) / (shape * (1.0 - silent)))
 
 
 def _stance(
@@ -411,8 +409,7 @@ def _mean_in_file(personas: Personas, settings: Population, bank: QuestionBank, 
     With ``by_weight``, people count by the weights that agents are drawn by, if they are; else equal.
     """
     n, drawn = len(personas), by_weight and bool(settings.margins or settings.resample)
-    equal = np.full(n, 1.0 / n)
-    weight = _weights_once(personas, bank, json.dumps(settings.margins))[0] if drawn else equal
+    weight = _weights_once(personas, bank, json.dumps(settings.margins))[0] if drawn else np.full(n, 1.0 / n)
     product = np.where(np.isnan(personas.activity), weight, 0.0)
     total = product.sum()
     for label, factors in settings.activity_by_trait.items():

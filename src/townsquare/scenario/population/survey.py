@@ -99,11 +99,8 @@ def personas_from_survey(answers: Path, mapping: Path, bank: QuestionBank, *, sk
     weight_column = None if known.weight is None else column_of(table, known.weight, f"{mapping}, weight")
     missing = {"", *(word.strip().casefold() for word in known.missing)}
     if len(table.records) <= known.skip_rows:
-        got, do = (
-            f"{len(table.records):,} rows, of which {known.skip_rows:,} are skipped",
-            "give one row per respondent",
-        )
-        raise DataError(str(answers), got=got, allowed="at least one respondent", do=do)
+        got = f"{len(table.records):,} rows, of which {known.skip_rows:,} are skipped"
+        raise DataError(str(answers), got=got, allowed="at least one respondent", do="give one row per respondent")
     bank = _bank_of(columns, table.records[known.skip_rows :], missing, bank)
     people: dict[str, Person] = {}
     later: list[dict[tuple[int, str], float]] = []
@@ -243,9 +240,8 @@ def _own_trait(label: str, column: _Column, records: list[Record], missing: set[
     chances = np.bincount(codes, minlength=len(answers)).astype(np.float64)[None] / max(1, len(codes))
     bands = _quarters(np.sort([float(answer) for answer in given])) if numbers else ()
     sentence = f'Asked "{question}", I answered "{{value}}".'.replace("{", "(", question.count("{"))
-    return Trait(
-        label, question, sentence, answers, answers, chances, bands=bands, numbers=numbers, ordered=kind == "ordinal"
-    )
+    ordered, words = kind == "ordinal", (answers, answers)
+    return Trait(label, question, sentence, *words, chances, bands=bands, numbers=numbers, ordered=ordered)
 
 
 def _quarters(values: Float) -> tuple[str, ...]:

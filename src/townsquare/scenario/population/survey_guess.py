@@ -100,9 +100,8 @@ def guess_survey(table: Records, titles: Mapping[str, str]) -> SurveyGuess:
     missing = {answer for column in answers.values() for answer in column if answer.casefold() in words}
     plain = {name: re.sub(r"[^a-z0-9]", "", name.lower()) for name in table.columns}
     who = next((name for name in table.columns if plain[name] in IDS and any(answers[name])), None)
-    weight = next(
-        (name for name in table.columns if _WEIGHTS.fullmatch(plain[name]) and _are_weights(answers[name])), None
-    )
+    weights = (name for name in table.columns if _WEIGHTS.fullmatch(plain[name]) and _are_weights(answers[name]))
+    weight = next(weights, None)
     taken: set[str] = set()
     guesses, personal = [], []
     for name in table.columns:
@@ -152,7 +151,8 @@ def _guess(title: str, given: list[str], n: int, taken: set[str]) -> Guess:
         meaning = {"trait": label, "kind": "ordinal", "answers": ladder, "question": title}
         return Guess(title, meaning, f"ordered answers: {', '.join(ladder)}")
     if sum(len(answer.split()) for answer in given) / len(given) >= LONG_WORDS and len(different) > 2:
-        sentence = f'Asked "{_braceless(title)}", I wrote: {{value}}'
+        asked = title.replace("{", "(").replace("}", ")")
+        sentence = f'Asked "{asked}", I wrote: {{value}}'
         return Guess(title, {"text": sentence}, "free text: read by language models only")
     if len(different) > MOST_CATEGORIES:
         return Guess(title, None, f"{len(different):,} different answers in words: left out")
@@ -180,10 +180,8 @@ def _agreement(different: Collection[str]) -> dict[str, float]:
             return {}
     levels = sorted({rank for side, rank in sides.values() if side})
     most = len(levels) + (not levels or levels[-1] < len(words["agree"]) - 1)
-    return {
-        answer: round(side * (levels.index(rank) + 1) / most, 2) if side else 0.0
-        for answer, (side, rank) in sides.items()
-    }
+    rank_of = {rank: nth for nth, rank in enumerate(levels, 1)}
+    return {answer: round(side * rank_of[rank] / most, 2) if side else 0.0 for answer, (side, rank) in sides.items()}
 
 
 def _of_numbers(title: str, numbers: list[float], taken: set[str]) -> Guess:
@@ -212,11 +210,8 @@ def _of_numbers(title: str, numbers: list[float], taken: set[str]) -> Guess:
 
 def _item(title: str, answers: dict[str, Any], taken: set[str], why: str) -> Guess:
     """Return the guess of a statement on a scale, whose name is its stance."""
-    words = (
-        _SCALE.sub("", re.sub(r"[(\[].*?[)\]]", " ", _QUESTION_NUMBER.sub("", title))).replace("_", " ").strip(" ,:;-")
-        or title
-    )
-    words = " ".join(words.split())
+    asked = re.sub(r"[(\[].*?[)\]]", " ", _QUESTION_NUMBER.sub("", title))
+    words = " ".join((_SCALE.sub("", asked).replace("_", " ").strip(" ,:;-") or title).split())
     statement = words[:1].upper() + words[1:] + ("" if words.endswith((".", "?", "!")) else ".")
     return Guess(title, {"stance": _name(words, taken), **answers, "statement": statement}, why)
 
@@ -254,10 +249,6 @@ def _ladder(given: Sequence[str]) -> list[str]:
         if len(spelled) > 1 and set(spelled) <= set(words):
             return [spelled.get(word, word) for word in words if word in spelled]
     return []
-
-
-def _braceless(text: str) -> str:
-    return text.replace("{", "(").replace("}", ")")
 
 
 def _name(title: str, taken: set[str]) -> str:

@@ -119,9 +119,8 @@ def _check_waves(path: Path, mapping: SurveyMapping) -> None:
         raise DataError(f"{path}, waves", got=got, allowed="a step for each wave after the first", do=do)
     steps = [mapping.waves[wave] for wave in sorted(later)]
     if steps != sorted(set(steps)) or min(steps, default=1) < 1:
-        raise DataError(
-            f"{path}, waves", got=f"steps {steps}", allowed="steps of at least 1, later ones for later waves"
-        )
+        allowed = "steps of at least 1, later ones for later waves"
+        raise DataError(f"{path}, waves", got=f"steps {steps}", allowed=allowed)
 
 
 def _check_meaning(where: str, meaning: ColumnMeaning) -> None:
