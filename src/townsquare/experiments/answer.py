@@ -154,29 +154,6 @@ def answer(experiment: Experiment, outcome: str | None = None, *, rules: int = 2
     question = f"{asked}. Primary outcome: {as_noun(what.title, primary)}{f' ({about})' if about else ''}."
     exposed = exposed_effects(runs, experiment.baseline)
     second = _second(made, runs, experiment.baseline, by_name) if rules == 2 else []
-<<<<<<< HEAD
-    alone = f"With one arm, nothing is compared: vary a setting to add arms (--vary). Mean over {seeds}: "
-    alone += f"{significant(mean)} {what.unit}."
-    return Answer(
-        title_of(first),
-        question,
-        (
-            *_primary(made),
-            *([] if ends_in_warm_up(clock_of(first)) else _beliefs(made, base)),  # shifts are then 0 by definition
-            *second,
-            *exposed_sentences(exposed, short, by_name, warm_up=clock_of(first).warm_up > 0),
-            *_secondary(made),
-        )
-        if len(experiment.arms) > 1
-        else (alone,),
-        _mover_lines(_mover(experiment), short),
-        tuple(_cautions(experiment, made, runs, short, second_rule=bool(second))),
-        primary,
-        base,
-        made,
-        exposed,
-    )
-=======
     if len(experiment.arms) > 1:
         of_exposed = exposed_sentences(exposed, short, by_name, warm_up=clock_of(first).warm_up > 0)
         of_beliefs = [] if ends_in_warm_up(clock_of(first)) else _beliefs(made, base)  # shifts are then 0 by definition
@@ -185,10 +162,9 @@ def answer(experiment: Experiment, outcome: str | None = None, *, rules: int = 2
         mean = significant(frame.select(pl.col(primary).fill_nan(None).mean()).item())
         alone = "With one arm, nothing is compared: vary a setting to add arms (--vary)."
         sentences = [f"{alone} Mean over {seeds}: {mean} {what.unit}."]
-    doubts = tuple(_cautions(experiment, runs, short, second_rule=bool(second)))
+    doubts = tuple(_cautions(experiment, made, runs, short, second_rule=bool(second)))
     moved = _mover_lines(experiment, short)
     return Answer(title_of(first), question, tuple(sentences), moved, doubts, primary, base, made, exposed)
->>>>>>> d61c29d6 (S3 squashed)
 
 
 def first_look(experiment: Experiment) -> str:
