@@ -111,9 +111,9 @@ function since(course: OneCourse, data: Courses): string {
     const clear = (row: number): boolean => (arm.low[row] ?? 0) > 0 || (arm.high[row] ?? 0) < 0;
     let first = arm.at.length;
     while (first > 0 && clear(first - 1)) first -= 1;
-    const said = `${label}: the 95% CI of the difference from ${baseline}`;
-    if (first === arm.at.length) return `${said} includes zero at the end.`;
-    return `${said} excludes zero from ${course.over.startsWith("age") ? "an age of " : ""}${length(arm.at[first]!, unit, course.over)} to the end.`;
+    const interval = `${label}: the 95% CI of the difference from ${baseline}`;
+    if (first === arm.at.length) return `${interval} includes zero at the end.`;
+    return `${interval} excludes zero from ${course.over.startsWith("age") ? "an age of " : ""}${length(arm.at[first]!, unit, course.over)} to the end.`;
   });
   return sentences.some((sentence) => sentence.includes(" excludes zero")) ? `${sentences.join(" ")} CIs are not corrected for looking at many times.` : "";
 }
