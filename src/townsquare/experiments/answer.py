@@ -161,7 +161,7 @@ def answer(experiment: Experiment, outcome: str | None = None, *, rules: int = 2
     else:
         mean = significant(frame.select(pl.col(primary).fill_nan(None).mean()).item())
         alone = "With one arm, nothing is compared: vary a setting to add arms (--vary)."
-        sentences = [f"{alone} Mean over {seeds}: {mean} {what.unit}."]
+        sentences = [f"{alone} Mean over {seeds}: {mean}{'' if what.unit in _SCALES else f' {what.unit}'}."]
     doubts = tuple(_cautions(experiment, made, runs, short, second_rule=bool(second)))
     moved = _mover_lines(experiment, short)
     return Answer(title_of(first), question, tuple(sentences), moved, doubts, primary, base, made, exposed)
