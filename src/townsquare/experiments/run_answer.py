@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
+from itertools import groupby
 
 import polars as pl
 
 from townsquare.analysis.beliefs import statements
 from townsquare.analysis.causes.mover import largest_change, with_posts
 from townsquare.analysis.clock import clock_of, in_words
-from townsquare.analysis.contract import Reads, setting
+from townsquare.analysis.contract import Reads, section_over_time, setting
 from townsquare.analysis.facts.check import check_run
-from townsquare.analysis.moderation import moderated, moderation, strategy
+from townsquare.analysis.moderation import moderated, moderation
 from townsquare.analysis.posts import measured_roots
 from townsquare.core.enums import AgentKind
 from townsquare.core.words import count, number, percent, printable, significant
@@ -47,10 +48,8 @@ def _happened(run: Reads, outcome: Mapping[str, float]) -> list[str]:
     """Return what was run, engagement, moderation, belief change."""
     persons = run.table("agents").filter(pl.col("kind") == AgentKind.PERSON)
     people, first = persons.height, persons.filter(pl.col("born") == 0).height
-    words = STRATEGIES.get(strategy(run), strategy(run))
-    if strategy(run) == "desk":
-        words = f"{RESPONSES[setting(run, 'moderation', 'response')]} by {words}"
-    how = f"with {words}"
+    phases = map(_moderated_by, section_over_time(run, "moderation", "strategy"))
+    how = f"with {', then '.join(words for words, _ in groupby(phases))}"
     who, clock = count(people, "simulated person", "simulated people"), clock_of(run)
     who += f" ({number(first)} at the start)" if first < people else ""
     steps = count(clock.last, "step")
@@ -63,6 +62,13 @@ def _happened(run: Reads, outcome: Mapping[str, float]) -> list[str]:
     facts = check_run(run) if run.last_step > 0 else None
     sentences += [f"Published facts: {facts.answer} {OTHER_FACTS}"] if facts else []
     return [sentence for sentence in sentences if sentence]
+
+
+def _moderated_by(phase: Mapping[str, object]) -> str:
+    name, response = str(phase.get("strategy", "none")), str(phase.get("response"))
+    if name != "desk" or response not in RESPONSES:
+        return STRATEGIES.get(name, name)
+    return STRATEGIES["none"] if response == "none" else f"{RESPONSES[response]} by {STRATEGIES[name]}"
 
 
 def _injected(run: Reads) -> str:
