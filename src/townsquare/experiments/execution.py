@@ -136,10 +136,16 @@ def execute(
             job.steps if errors.get(k, job) is None else max(0, step)
             for k, (job, step) in enumerate(zip(jobs, steps, strict=True))
         )
-        runs = earlier.runs_done + len(errors), earlier.runs + len(jobs)
-        all_steps = earlier.steps_done + sum(done), earlier.steps + sum(job.steps for job in jobs)
-        failed = sum(isinstance(error, Exception) for error in errors.values())
-        on_progress(Progress(*runs, *all_steps, failed, len(pool.lost) if isinstance(pool, RayPool) else 0))
+        on_progress(
+            Progress(
+                runs_done=earlier.runs_done + len(errors),
+                runs=earlier.runs + len(jobs),
+                steps_done=earlier.steps_done + sum(done),
+                steps=earlier.steps + sum(job.steps for job in jobs),
+                failed=sum(isinstance(error, Exception) for error in errors.values()),
+                restarts=len(pool.lost) if isinstance(pool, RayPool) else 0,
+            )
+        )
 
     pool: Any
     if targets.on == HERE:

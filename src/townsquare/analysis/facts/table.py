@@ -121,7 +121,9 @@ def facts_page(facts: list[Fact]) -> str:
             continue
         rows = []
         for fact in listed:
-            name = f"`{fact.id}`{' (not used for defaults)' * fact.left_out}{' (not scored)' * fact.unscored}"
+            name = f"`{fact.id}`"
+            name += " (not used for defaults)" if fact.left_out else ""
+            name += " (not scored)" if fact.unscored else ""
             published = f"{short_number(fact.value)} ({fact.target}), {fact.unit}"
             basis = f"{fact.certainty}; {fact.interval_from}"
             rows.append((name, fact.statement, published, basis, fact.definition, fact.reason))
