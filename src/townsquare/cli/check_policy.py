@@ -88,12 +88,9 @@ def _show(report: PolicyReport) -> None:
 
     def listed(title: str, sets: list[str], cell: Callable[[Compared], Any], format_: Format, *more: str) -> None:
         """Return one row per measure and one column per set of actions, after that of people if there is ``more``."""
-        people = [[report.people[m.name]] if more else [] for m in MEASURES]
-        rows = [
-            (m.title, *own, *(cell(report.compared[name][m.name]) for name in sets))
-            for m, own in zip(MEASURES, people, strict=True)
-            if not own or math.isfinite(own[0])
-        ]
+        people = [(m, [report.people[m.name]] if more else []) for m in MEASURES]
+        known = [(m, own) for m, own in people if not own or math.isfinite(own[0])]
+        rows = [(m.title, *own, *(cell(report.compared[name][m.name]) for name in sets)) for m, own in known]
         show(title, rows, (str, ""), (format_, *more, *sets), words=[""])
 
     three = digits(DIGITS)

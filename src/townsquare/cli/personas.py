@@ -196,11 +196,8 @@ def _show(shares: list[TraitShares], n: int, expected: str) -> None:
     rows: list[tuple[Any, ...]] = []
     for trait in shares:
         answered = max(1, int(trait.counts.sum()))
-        listed = [
-            (answer, count, count / answered, stated)
-            for answer, count, stated in zip(trait.groups, trait.counts.tolist(), trait.stated.tolist(), strict=True)
-            if count or stated > 0
-        ]
+        counts = zip(trait.groups, trait.counts.tolist(), trait.stated.tolist(), strict=True)
+        listed = [(answer, n, n / answered, stated) for answer, n, stated in counts if n or stated > 0]
         listed += [("no answer", trait.missing, None, None)] if trait.missing else []
         test = (number(trait.statistic, 3), trait.freedom, number(trait.p, 2) + ("*" if trait.few else ""))
         rows += [

@@ -16,7 +16,7 @@ from townsquare.humans.fit.traces import Trace, traces_of
 from townsquare.pages.people.tables import GROUP_NAMES, SPLITS
 from townsquare.pages.people.words import method
 from townsquare.pages.report.axes import DOTTED, amounts_across, intervals
-from townsquare.pages.report.chart import Chart, Dashes
+from townsquare.pages.report.chart import Chart
 from townsquare.pages.report.svg import Figure
 from townsquare.pages.report.theme import color
 
@@ -94,10 +94,9 @@ def surfaces_figure(study: Study) -> Figure:
         for axes, row in zip(panels.ravel(), shown, strict=False):
             surface = np.sqrt(square[members[row.group]].mean(axis=0)).reshape(study.setup.grid.shape)
             _surface(axes, surface, study)
-            axes.set(
-                title=f"{GROUP_NAMES[row.group]}, N = {row.n:,}\nbest {number(float(surface.min()), 3)}; no change "
-                f"{number(row.no_change, 3)},\nprior only {number(row.prior_own, 3)}"
-            )
+            best, still, prior = (number(rmse, 3) for rmse in (float(surface.min()), row.no_change, row.prior_own))
+            errors = f"best {best}; no change {still},\nprior only {prior}"
+            axes.set(title=f"{GROUP_NAMES[row.group]}, N = {row.n:,}\n{errors}")
 
     caption = "RMSE of each parameter pair above the best, for everybody and by group"
     return Figure("surfaces", caption, square, draw, height=300.0 * rows, width=WIDTH, grid=(rows, columns))
@@ -135,19 +134,15 @@ def traces_figure(people: list[Trace], study: Study) -> Figure:
 
 def _trace(axes: Chart, trace: Trace) -> None:
     at = np.arange(trace.stance.size)
-    last = at[-1]
-    levels: tuple[tuple[str, float, str, float, Dashes], ...] = (
-        ("no change", trace.initial, "muted", 1.0, DOTTED),
-        ("prior only", trace.stance[0], "fourth", 1.2, (0, (6, 2))),
-    )
-    for label, level, role, width, dashes in levels:
-        axes.plot([0, last], [level] * 2, color=color(role), linewidth=width, linestyle=dashes, label=label)
+    ends, still, prior = [0, at[-1]], [trace.initial] * 2, [trace.stance[0]] * 2
+    axes.plot(ends, still, color=color("muted"), linewidth=1.0, linestyle=DOTTED, label="no change")
+    axes.plot(ends, prior, color=color("fourth"), linewidth=1.2, linestyle=(0, (6, 2)), label="prior only")
     shade = color("first")
     axes.plot(at, trace.stance, color=shade, label="replayed")
     for sign, marker, label in ((1.0, "^", "argument for"), (-1.0, "v", "argument against")):
         here = at[1:][trace.polarity == sign]
         axes.plot(here, trace.stance[here], linestyle="", marker=marker, markersize=7, color=shade, label=label)
-    places = np.concatenate([[0], trace.reading_at, [last]])
+    places = np.concatenate([[0], trace.reading_at, at[-1:]])
     stances = np.concatenate([[trace.initial], trace.reading, [trace.final]])
     axes.plot(places, stances, color=color("false"), linestyle=(0, (4, 2)), marker="o", markersize=5, label="reported")
     axes.set(ylim=(-1.08, 1.08), yticks=[-1, -0.5, 0, 0.5, 1], xlabel="arguments received")

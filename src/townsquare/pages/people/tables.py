@@ -25,12 +25,9 @@ GROUP_NAMES, SPLITS = bundled_labels("fit_groups"), bundled_labels("fit_splits")
 def scores_table(scored: Scored, rule: str, caption: str = "Held-out error of the rule and its baselines") -> Table:
     """Return rule and baselines in rows: errors, intervals, and the rule's paired difference to each."""
     own = NEXT if NEXT in scored.scores else RULE
-    rows = [
-        {**score._asdict(), "method": method(name, rule), **dict(zip(("less", "less_folds"), pair, strict=True))}
-        for name, score in scored.scores.items()
-        for paired in [scored.paired.get(name)]
-        for pair in [(paired.people, paired.folds) if paired else (None, None)]
-    ]
+    less = {name: {"less": paired.people, "less_folds": paired.folds} for name, paired in scored.paired.items()}
+    none, scores = {"less": None, "less_folds": None}, scored.scores.items()
+    rows = [score._asdict() | {"method": method(name, rule)} | less.get(name, none) for name, score in scores]
     return table(
         caption, rows, (str, "method"), (estimated, "RMSE=people", "mean of folds=folds"), (three, "MAE=mae"),
         (percent, "sign"),

@@ -45,10 +45,9 @@ def over_steps(axes: Chart, clock: Clock, label: str, *, ages: bool = False) -> 
     axes.set(xlabel=f"age of the post ({unit})" if ages else unit, xticks=places, xticklabels=names)
     if 0 < clock.warm_up <= clock.last and not ages:
         axes.axvline(clock.warm_up, color=color("muted"), linewidth=1.0, linestyle=DOTTED, zorder=1.5)
-        units: dict[str, Any] = {"xycoords": ("data", "axes fraction"), "textcoords": "offset points"}
-        axes.annotate(
-            "end of warm-up", (clock.warm_up, 1.0), xytext=(4, -2), va="top", color=color("muted"), fontsize=10, **units
-        )
+        near: dict[str, Any] = {"xytext": (4, -2), "textcoords": "offset points", "va": "top", "fontsize": 10}
+        end, units = (clock.warm_up, 1.0), ("data", "axes fraction")
+        axes.annotate("end of warm-up", end, xycoords=units, color=color("muted"), **near)
 
 
 def amounts(axes: Chart) -> None:

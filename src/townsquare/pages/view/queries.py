@@ -262,10 +262,8 @@ def actions_of(of: Snapshot, agent: int, step: int) -> pl.DataFrame:
     rows = with_text(with_text(rows, of.cached, name="written"), of.cached, "reasoning", "why")
     target, done_to = pl.col("target"), {word: str(SPECS[kind].on) for kind, word in WORDS.items()}
     rows = rows.with_columns(pl.col("kind").replace_strict(done_to, default="", return_dtype=pl.String).alias("on"))
-    rows = rows.with_columns(
-        pl.when(pl.col("on").is_in([On.AUTHOR, On.NOTE])).then(-1).otherwise(target).alias("post"),
-        pl.when(pl.col("on") == On.NOTE).then(target).otherwise(-1).alias("note"),
-    )
+    on_post = pl.when(pl.col("on").is_in([On.AUTHOR, On.NOTE])).then(-1).otherwise(target)
+    rows = rows.with_columns(post=on_post, note=pl.when(pl.col("on") == On.NOTE).then(target).otherwise(-1))
     notes = with_text(of.cached.table("notes"), of.cached, name="noted").select("note", "noted").drop_nulls("noted")
     posts = post_texts(of.cached).select("post", "root", "content")
     rows = joined(joined(rows, "note", notes), "post", posts)
