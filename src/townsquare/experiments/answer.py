@@ -27,7 +27,7 @@ from townsquare.experiments.extracts import MOVERS_EXTRACT
 from townsquare.experiments.manifest import Experiment
 from townsquare.experiments.paired import beside_baseline, paired
 from townsquare.experiments.primary import check_outcome, suggested
-from townsquare.experiments.second_rule import under_second_rule
+from townsquare.experiments.second_rule import Runs, under_second_rule
 from townsquare.record.run import Run
 from townsquare.settings.resolve import resolve
 from townsquare.simulation.scenario_copy import recorded_scenario
@@ -45,7 +45,6 @@ _SCALES = {"stance", "accuracy, 0 to 1", "proportion", "ratio", "0 or 1", "0 to 
 _SIGNED = {"engagement_gap_per_post"}
 """Outcomes that may be negative: no percent of the baseline either."""
 FEW_SEEDS = 5
-_Runs = Mapping[tuple[str, int], Run]
 _UNCORRECTED = "suggestive"
 MOST_LOOKED_AT = 8
 """Arms of a first look; more make no line that one can read."""
@@ -357,7 +356,7 @@ def _beliefs(made: pl.DataFrame, base: str) -> list[str]:
     return [f"{within}{least:g} (largest {detail})."]
 
 
-def _second(made: pl.DataFrame, runs: _Runs, baseline: str, by_name: Mapping[str, str]) -> list[str]:
+def _second(made: pl.DataFrame, runs: Runs, baseline: str, by_name: Mapping[str, str]) -> list[str]:
     """Say what a second belief rule makes of the largest difference in a mean belief."""
     shifts = made.filter(pl.col("outcome").str.starts_with("shift."), pl.col("difference") != 0)
     if not shifts.height:
@@ -400,7 +399,7 @@ def _mover_lines(experiment: Experiment, short: Mapping[str, str]) -> tuple[str,
 
 
 def _cautions(
-    experiment: Experiment, made: pl.DataFrame, runs: _Runs, short: Mapping[str, str], *, second_rule: bool
+    experiment: Experiment, made: pl.DataFrame, runs: Runs, short: Mapping[str, str], *, second_rule: bool
 ) -> Iterable[str]:
     failed, seeds = len(experiment.failed), len(experiment.seeds)
     fewest = min(made.filter(role="primary")["pairs"], default=seeds)

@@ -132,7 +132,6 @@ def compare(
     arms, seeds = arms_of(vary, one_at_a_time=one_at_a_time), _listed(seeds, base_layers)
     settings = _resolve_all(base_layers, arms, seeds)
     primary = primary_outcome(load_scenario(settings[arms[0].name, seeds[0]].config.scenario), outcome)
-    check_starts({arm.name: settings[arm.name, seeds[0]] for arm in arms})
     check_folder(out, FILE, "a comparison")
     runs = [ArmRun(arm.name, s, f"{arm.slug}/seed-{s}", settings[arm.name, s].digest) for arm in arms for s in seeds]
     wanted = {run.folder: settings[run.arm, run.seed] for run in runs}
@@ -211,25 +210,25 @@ def _copy_scenarios(out: Path, runs: Iterable[Settings], store: ObjectStore | No
             store.put_file(file, file.relative_to(out).as_posix())
 
 
-def _resolve_all(
-    base_layers: Sequence[Layer], arms: Sequence[Arm], seeds: Sequence[int]
-) -> dict[tuple[str, int], Settings]:
+def _resolve_all(base: Sequence[Layer], arms: Sequence[Arm], seeds: Sequence[int]) -> dict[tuple[str, int], Settings]:
     """Return settings by (arm, seed); every arm is resolved before the first run begins."""
     if not seeds or len(set(seeds)) < len(seeds):
         raise SettingError("seeds", got=str(list(seeds)), allowed="different whole numbers, at least one")
     settings: dict[tuple[str, int], Settings] = {}
     for arm in arms:
-        plain = resolve_with_scenario(*base_layers, arm.changes, {"seed": seeds[0]}).plain()
+        plain = resolve_with_scenario(*base, arm.changes, {"seed": seeds[0]}).plain()
         settings |= {(arm.name, seed): resolve(plain, {"seed": seed}) for seed in seeds}
-    check_distinct({arm.name: settings[arm.name, seeds[0]] for arm in arms})
-    check_varied((settings[arm.name, seeds[0]] for arm in arms), {key for arm in arms for key in arm.changes})
+    firsts = {arm.name: settings[arm.name, seeds[0]] for arm in arms}
+    check_distinct(firsts)
+    check_varied(firsts.values(), {key for arm in arms for key in arm.changes})
+    check_starts(firsts)
     return settings
 
 
 def _recorded(
     experiment: Experiment, results: _Results, store: ObjectStore | None, on_result: Callable[[Experiment], None] | None
 ) -> Experiment:
-    """Execute the jobs of a comparison, which is saved after each."""
+    """Return a comparison with the results of its jobs; it is saved after each."""
     extracts: dict[str, dict[str, pl.DataFrame]] = {kind.file: {} for kind in KINDS}
     try:
         with closing(results):

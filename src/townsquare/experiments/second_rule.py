@@ -57,6 +57,8 @@ DAY = 24.0
 LIKES = 20
 """Likes of a post that count as social proof at most."""
 MOST_PEOPLE = 2_000
+Runs = Mapping[tuple[str, int], Run]
+"""Finished runs by arm and seed."""
 
 
 class SecondRule(NamedTuple):
@@ -119,15 +121,12 @@ def second_rule_of(run: Run) -> tuple[str, dict[str, object]]:
     return EXPOSURE, {"pull": PULL * attention, "anchor": anchor, "likes_at_most": LIKES}
 
 
-def under_second_rule(
-    runs: Mapping[tuple[str, int], Run], baseline: str, arm: str, proposition: str
-) -> SecondRule | None:
+def under_second_rule(runs: Runs, baseline: str, arm: str, proposition: str) -> SecondRule | None:
     """Measure the effect of an arm on a mean final stance by the runs' rule and by a second one.
 
     Parameters
     ----------
-    runs : mapping of (str, int) to Run
-        Finished runs by arm and seed.
+    runs : Runs
     baseline, arm : str
     proposition : str
         Name of the proposition.

@@ -162,9 +162,7 @@ class Bundle:
 _BUNDLE = TypeAdapter(Bundle)
 
 
-def freeze(
-    entries: Sequence[Entry], hypotheses: Path | None = None, baseline: str = "", now: datetime | None = None
-) -> Bundle:
+def freeze(entries: Sequence[Entry], hypotheses: Path | None = None, baseline: str = "") -> Bundle:
     """Make a bundle of runs, planned or recorded.
 
     Parameters
@@ -177,8 +175,6 @@ def freeze(
         what else one wants to say.
     baseline : str
         Arm that the others are compared with.
-    now : datetime, optional
-        When; by default the clock of this machine.
 
     Raises
     ------
@@ -192,7 +188,7 @@ def freeze(
     if listed and len({(entry.arm, entry.seed) for entry in entries}) < len(entries):
         do = "make a bundle of each study"
         raise SettingError(str(hypotheses), got="hypotheses about several runs of one arm and seed", do=do)
-    made = (now or datetime.now(UTC)).isoformat(timespec="seconds")
+    made = datetime.now(UTC).isoformat(timespec="seconds")
     measures = {
         each.name: {"title": each.heading, "definition": each.definition, "unit": each.unit, "higher": each.higher}
         for each in numbered()
