@@ -23,7 +23,7 @@ def report(
     Parameters
     ----------
     out
-        Output folder for the page, figures (SVG, PDF, PNG), tables (CSV), methods.md and protocol.md.
+        Output folder: page, figures (SVG, PDF, PNG), tables (CSV), methods.md, protocol.md (not of a multiverse).
     parquet
         With --out: write tables as Parquet instead of CSV.
     folders
