@@ -36,14 +36,10 @@ class ProgressDisplay:
             from rich import progress
 
             self._bar = progress.Progress(
-                progress.TextColumn("{task.description}", markup=False),
-                progress.BarColumn(),
-                progress.MofNCompleteColumn(),
-                progress.TextColumn("{task.fields[rate]}", markup=False),
-                progress.TimeRemainingColumn(),
-                console=console(errors=True),
-                transient=True,
-            )
+                progress.TextColumn("{task.description}", markup=False), progress.BarColumn(),
+                progress.MofNCompleteColumn(), progress.TextColumn("{task.fields[rate]}", markup=False),
+                progress.TimeRemainingColumn(), console=console(errors=True), transient=True,
+            )  # fmt: skip
             self._task = self._bar.add_task(self.title, total=self.total, rate="")
             self._bar.start()
         return self

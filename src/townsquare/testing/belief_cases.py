@@ -115,17 +115,12 @@ def _random_exposed(n: int, n_propositions: int, rng: np.random.Generator) -> Ex
     author = rng.integers(0, _AUTHORS, m).astype(np.int32)
     credibility = np.where(rng.random(_AUTHORS) < 0.5, np.nan, rng.random(_AUTHORS))
     return Exposed(
-        indptr=indptr,
-        proposition=proposition,
-        post=rng.permutation(m).astype(np.int32),
-        rank=(np.arange(m) - np.repeat(indptr[:-1], np.diff(indptr))).astype(np.int16),
-        author=author,
-        credibility=credibility[author],
-        stance=np.clip(rng.uniform(-1.2, 1.2, m), -1.0, 1.0),
-        likes=rng.poisson(3, m).astype(np.int32),
-        first_seen=rng.random(m) < 0.5,
+        indptr=indptr, proposition=proposition, post=rng.permutation(m).astype(np.int32),
+        rank=(np.arange(m) - np.repeat(indptr[:-1], np.diff(indptr))).astype(np.int16), author=author,
+        credibility=credibility[author], stance=np.clip(rng.uniform(-1.2, 1.2, m), -1.0, 1.0),
+        likes=rng.poisson(3, m).astype(np.int32), first_seen=rng.random(m) < 0.5,
         weight=rng.choice([0.0, 0.25, 0.5, 1.0], m, p=[0.1, 0.1, 0.1, 0.7]),
-    )
+    )  # fmt: skip
 
 
 def _random_contents(m: int, rng: np.random.Generator) -> Contents:
@@ -137,14 +132,9 @@ def _random_contents(m: int, rng: np.random.Generator) -> Contents:
 def _random_own(n: int, n_propositions: int, rng: np.random.Generator) -> Own:
     indptr, proposition = _random_rows(n, n_propositions, 3, rng)
     k = len(proposition)
-    return Own(
-        likes=rng.poisson(2, (n, n_propositions)).astype(np.int32),
-        dislikes=rng.poisson(2, (n, n_propositions)).astype(np.int32),
-        indptr=indptr,
-        proposition=proposition,
-        post=(1_000_000 + rng.permutation(k)).astype(np.int32),
-        stance=rng.uniform(-1, 1, k),
-    )
+    likes, dislikes = (rng.poisson(2, (n, n_propositions)).astype(np.int32) for _ in range(2))
+    post = (1_000_000 + rng.permutation(k)).astype(np.int32)
+    return Own(likes, dislikes, indptr, proposition, post, rng.uniform(-1, 1, k))
 
 
 def take_params(params: AgentParams, agents: Int64) -> AgentParams:
