@@ -140,7 +140,7 @@ Published effects:
   in them by 28%, among those who see a label (Martel and Rand 2024). Half of the desk's labels come more than 8 hours
   after the post, when most people who will see it have seen it. *Labeled exposures* show this verdict or a note.
 - **Note.** On X, notes cut reposts by 46% after they are shown and by 11% over the life of a post. With 2,000
-  people, few shares follow a note; [Moderation](moderation.md#contributors) has notes by contributors, also for
+  people, few shares follow a note; [Community notes](community-notes.md) has notes by contributors, also for
   20,000 people.
 - **Takedown.** The desk takes down 56% of the false posts, most of them after most of their views.
   (It rules on 60%, some after the end of the run.)

@@ -25,11 +25,11 @@ def people(
     Parameters
     ----------
     folders
-        Folders of data, at least one, recognized by their columns; see docs/beliefs-and-people.md.
+        Folders of data, at least one, recognized by their columns; see docs/human-data.md.
     fit
         Predict each study, group, person or conversation with a parameter fitted to the others (labels: in all DIRs).
     markdown
-        Print Markdown, for docs/beliefs-and-people.md.
+        Print Markdown, for docs/people-results.md.
     """
     from townsquare.humans.effects.check import check_people
     from townsquare.pages.people import arms

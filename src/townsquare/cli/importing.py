@@ -30,7 +30,7 @@ def import_files(
     into
         Output folder of the scenario.
     mapping
-        YAML that maps the columns, if the importer needs one; see docs/scenarios.md.
+        YAML that maps the columns, if the importer needs one; see docs/platform-data.md.
     """
     from townsquare.core.documents import read_yaml
     from townsquare.scenario.importers.contract import import_scenario, importer

@@ -1,6 +1,6 @@
 """``crowds``: read answers in rounds as trajectories; what the others answered is a message after each round.
 
-A table of the form ``partisan_crowds`` (docs/beliefs-and-people.md). A stance is z / 4, cut off at ±1; a message has
+A table of the form ``partisan_crowds`` (docs/human-data.md). A stance is z / 4, cut off at ±1; a message has
 the mean of the others as its side. People of the control arm saw no answers: they have no messages.
 """
 

@@ -20,7 +20,7 @@ FORMS: tuple[Form, ...] = (
     labels.FORM, labels.HEADLINES, repetition.FORM, crowds.FORM, known_samples.FORM, retest.PANEL, retest.BEFORE_AFTER,
     retest.SITTING,
 )  # fmt: skip
-PAGE = "docs/beliefs-and-people.md"
+PAGE = "docs/human-data.md"
 TRAJECTORIES = f"trajectories ({PEOPLE} with a column {' or '.join(FOLDERS.values())})"
 
 
@@ -33,7 +33,7 @@ def check_people(
     Parameters
     ----------
     folders : sequence of Path or str, or one of them
-        Folders of data in one of the forms of docs/beliefs-and-people.md, recognized by their columns.
+        Folders of data in one of the forms of docs/human-data.md, recognized by their columns.
     fit : bool
         Predict each study, group, person or conversation with one parameter fitted to the others (labels: in all
         folders), instead of with the value in docs/beliefs-and-people.md.

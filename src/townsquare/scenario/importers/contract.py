@@ -41,7 +41,7 @@ class Imported:
         At least one post. Columns as in docs/scenarios.md: ``text``; optionally ``account``, ``source``, ``time``,
         ``veracity``, ``topic``, ``stance:<proposition>`` and others.
     accounts, follows : list of Record
-        Rows of these tables, with columns as in docs/scenarios.md; empty if the files have none.
+        Rows of these tables, with columns as in docs/platform-data.md; empty if the files have none.
     head : mapping
         Other keys of ``scenario.yaml``: ``propositions``, ``step_length``, ``settings`` and the like.
     notices : sequence of str
