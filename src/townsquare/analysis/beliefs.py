@@ -215,11 +215,18 @@ def moves_by(rows: pl.LazyFrame, *by: str) -> pl.DataFrame:
     """Return columns ``agents`` to ``changed_side`` of :func:`belief_change`, by group of :func:`starts_and_ends`."""
     start, end = pl.col("start"), pl.col("end")
     before, after, shift = start.std(ddof=0), end.std(ddof=0), end - start
-    remaining = pl.when(before > 1e-12).then(after / before).otherwise(float("nan"))
-    means = {"mean_start": start.mean(), "mean_end": end.mean()}
-    shifts = {"shift": shift.mean(), "absolute_shift": shift.abs().mean()}
-    spreads = {"sd_start": before, "sd_end": after, "spread_kept": remaining, "changed_side": (start * end < 0).mean()}
-    return rows.group_by(by).agg(row_count("agents"), **means, **shifts, **spreads).pipe(collected, ORDERED)
+    moves = rows.group_by(by).agg(
+        row_count("agents"),
+        mean_start=start.mean(),
+        mean_end=end.mean(),
+        shift=shift.mean(),
+        absolute_shift=shift.abs().mean(),
+        sd_start=before,
+        sd_end=after,
+        spread_kept=pl.when(before > 1e-12).then(after / before).otherwise(float("nan")),
+        changed_side=(start * end < 0).mean(),
+    )
+    return moves.pipe(collected, ORDERED)
 
 
 def with_accuracy(run: Reads, moves: pl.DataFrame) -> pl.DataFrame:

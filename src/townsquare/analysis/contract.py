@@ -324,12 +324,12 @@ def section_over_time(run: Reads, section: str, member: str) -> list[dict[str, A
     ``member`` is the setting that a section without keys represents: ``strategy`` in ``moderation: community``.
     """
     start = setting(run, section, default={})
-    phases = [{**start.get("unused", {}), **start}]
+    phases, prefix = [{**start.get("unused", {}), **start}], f"{section}."
     for event in sorted(setting(run, "events", default=()), key=lambda event: int(event["step"])):
         given = event.get("set") or {}
-        whole = given.get(section, {})
+        whole = given.get(section) or {}
         whole = {member: whole} if isinstance(whole, str) else whole
-        single = {path.removeprefix(f"{section}."): value for path, value in given.items() if f"{section}." in path}
+        single = {path.removeprefix(prefix): value for path, value in given.items() if path.startswith(prefix)}
         if int(event["step"]) <= run.last_step:
             phases.append({**phases[-1], **whole, **single})
     return phases

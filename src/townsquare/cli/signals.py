@@ -94,7 +94,7 @@ class OrderToEnd(_Handlers):
     ``code`` is the exit code of a command that was interrupted: 130, 143 after SIGTERM, 129 after SIGHUP.
     """
 
-    _numbers = SIGNALS[1:]
+    _numbers = (signal.SIGTERM, signal.SIGHUP)
     code = 128 + signal.SIGINT
 
     def _came(self, number: int) -> None:

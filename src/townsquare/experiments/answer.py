@@ -167,7 +167,7 @@ def answer(experiment: Experiment, outcome: str | None = None, *, rules: int = 2
 
 
 def first_look(experiment: Experiment) -> str:
-    """Return the primary outcome of each arm with the first seed; "" with one seed, many arms, or an undefined one."""
+    """Return the primary outcome of each arm with the first seed; "" with one seed or many arms, or if one has none."""
     seeds, primary = experiment.seeds, experiment.primary
     by_arm = {run.arm: run.outcomes.get(primary, math.nan) for run in experiment.finished if run.seed == seeds[0]}
     by_arm = {arm: value for arm, value in by_arm.items() if not math.isnan(value)}
@@ -305,9 +305,9 @@ def _effect(row: Mapping[str, Any]) -> str:
         chance = f"p = {significant(row['p_holm'], 2)} after Holm's correction for several arms"
         return f"{label}: {size} in the {noun} ({interval}{its_unit}), suggestive, not clear: {chance}."
     verb = "raised" if row["difference"] > 0 else "cut"
-    ends = "from {} to {}".format(*_ends(row["base"], row["mean"])) + unit
+    start, end = _ends(row["base"], row["mean"])
     judged = f": {verdict}" if verdict in ("better", "worse") else ""
-    return f"{label} {verb} the {noun} by {size} ({interval}), {ends}{judged}."
+    return f"{label} {verb} the {noun} by {size} ({interval}), from {start} to {end}{unit}{judged}."
 
 
 def _ends(base: float, mean: float) -> tuple[str, str]:
@@ -402,10 +402,13 @@ def _cautions(
     experiment: Experiment, made: pl.DataFrame, runs: Runs, short: Mapping[str, str], *, second_rule: bool
 ) -> Iterable[str]:
     failed, seeds = len(experiment.failed), len(experiment.seeds)
+    unfinished = len(experiment.runs) - len(experiment.finished) - failed
     fewest = min(made.filter(role="primary")["pairs"], default=seeds)
     if failed:
         yield f"{count(failed, 'run')} failed and {'is' if failed == 1 else 'are'} left out."
-    elif fewest < seeds:
+    if unfinished:
+        yield f"{count(unfinished, 'run')} {'is' if unfinished == 1 else 'are'} not finished and left out."
+    elif fewest < seeds and not failed:
         yield f"The primary outcome is undefined in some runs: differences are of as few as {fewest} of {seeds} seeds."
     several = len(short) > 1
     if several and seeds < 2:
@@ -414,7 +417,7 @@ def _cautions(
         yield f"Only {seeds} seeds per arm: effects that are not large cannot be told from chance."
     seed = min(seed for arm, seed in runs if arm == experiment.baseline)
     base = CachedRun(runs[experiment.baseline, seed], large=True)
-    of_seed = [f"seed {seed}"] if len(experiment.seeds) > 1 else []
+    of_seed = [f"seed {seed}"] if seeds > 1 else []
     named = {arm: ", ".join([*([f"arm: {label}"] if several else []), *of_seed]) for arm, label in short.items()}
     which = {arm: f" ({words})" if words else "" for arm, words in named.items()}
     yield from misleading(base, which[experiment.baseline], experiment.vary, second_rule=second_rule)

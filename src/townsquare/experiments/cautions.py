@@ -143,7 +143,7 @@ def _missing(run: Reads, outcome: Mapping[str, float]) -> list[str]:
 
 
 def _flagged(run: Reads) -> list[str]:
-    """Return a warning for each check of the belief rule with a flag, worst first, over all propositions it flags."""
+    """Return a warning for each flagged check of the belief rule, worst first; it names the propositions."""
     flagged, by_name, texts = rule_health(run).filter("flagged"), statements(run), []
     for name, check in sorted(CHECKS.items(), key=lambda item: int(item[1]["order"])):
         rows = flagged.filter(check=name).select("name", "value").rows()

@@ -89,6 +89,15 @@ class ArmRun:
         return cls(**given, outcomes=outcomes)
 
 
+_KINDS: dict[frozenset[type], Any] = {
+    frozenset({bool}): pl.Boolean,
+    frozenset({int}): pl.Int64,
+    frozenset({float}): pl.Float64,
+    frozenset({int, float}): pl.Float64,
+}
+"""Types of columns of varied settings, by those of their values; others become texts."""
+
+
 class RunResult(NamedTuple):
     """What came of a finished run: its content hash, its outcomes, and by file what the comparison keeps of it."""
 
@@ -223,8 +232,7 @@ class Experiment:
         columns = {"arm": pl.String, "seed": pl.Int64}
         for key in self.vary:
             kinds = {type(row[key]) for row in rows if row.get(key) is not None}
-            number = pl.Int64 if kinds == {int} else pl.Float64 if kinds and kinds <= {int, float} else pl.String
-            columns[key] = pl.Boolean if kinds == {bool} else number
+            columns[key] = _KINDS.get(frozenset(kinds), pl.String)
             if columns[key] is pl.String:
                 rows = [row | ({key: shown(row[key])} if row.get(key) is not None else {}) for row in rows]
         return pl.DataFrame(rows, schema=columns)

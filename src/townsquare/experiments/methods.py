@@ -33,8 +33,9 @@ def methods(recorded: Run | Experiment) -> str:
     what = describe(recorded.primary) if recorded.primary else None
     meaning = as_noun(what.definition.rstrip("."), "") if what else ""
     primary = f" The primary outcome was the {as_noun(what.title, what.name)}: {meaning}." if what else ""
-    sure = f"with 95% Student's t confidence intervals over {seeds}; p values are corrected by Holm's method"
-    sure = sure if len(recorded.seeds) > 1 else "without confidence intervals, since there is one seed only"
+    sure = "without confidence intervals, since there is one seed only"
+    if len(recorded.seeds) > 1:
+        sure = f"with 95% Student's t confidence intervals over {seeds}; p values are corrected by Holm's method"
     compared = (
         f" Arms differed in {varied}; all arms of a seed shared population, follow graph, posts and random draws. "
         f"Effects are mean differences from `{recorded.baseline}`, paired by seed, {sure}.{primary}"
@@ -54,11 +55,10 @@ def _simulated(run: Run, how_many: str) -> str:
     people, steps = count(int(config["agents"]), "person", "people"), count(int(config["steps"]), "step")
     clock = clock_of(run)
     done = f"the first {number(clock.last)} of {steps}" if clock.last < config["steps"] else steps
-    counted = (
-        f" Measures leave out the warm-up, the first {count(clock.warm_up, 'step')}, except where they say otherwise."
-        if clock.warm_up
-        else ""
-    )
+    counted = ""
+    if clock.warm_up:
+        warm_up = f"the warm-up, the first {count(clock.warm_up, 'step')}"
+        counted = f" Measures leave out {warm_up}, except where they say otherwise."
     rule, policy, graph = (setting(run, *path) for path in (("beliefs", "rule"), ("policy", "name"), ("graph", "kind")))
     return (
         f"We simulated the scenario “{escape(title_of(run), quote=False)}” with Townsquare {run.version}: {how_many}, "

@@ -127,6 +127,7 @@ def under_second_rule(runs: Runs, baseline: str, arm: str, proposition: str) -> 
     Parameters
     ----------
     runs : Runs
+        Finished runs by arm and seed.
     baseline, arm : str
     proposition : str
         Name of the proposition.

@@ -288,3 +288,11 @@ def test_seeds_without_a_primary_outcome_are_a_caution(experiment: Experiment) -
     said = "The primary outcome is undefined in some runs: differences are of as few as 1 of 2 seeds."
     assert said in answer(with_outcomes(experiment, undefined)).cautions
     assert said not in answer(experiment).cautions
+
+
+def test_runs_that_are_not_finished_are_a_caution_and_no_undefined_outcome(experiment: Experiment) -> None:
+    *runs, last = experiment.runs
+    stopped = replace(experiment, runs=(*runs, replace(last, state="stopped", outcomes={})))
+    cautions = answer(stopped).cautions
+    assert cautions[0] == "1 run is not finished and left out."
+    assert not any("undefined" in sentence for sentence in cautions)

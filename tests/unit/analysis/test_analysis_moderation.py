@@ -62,6 +62,7 @@ def test_without_moderation_there_is_no_f1() -> None:
         ({"strategy": "none", "unused": {"response": "none"}}, {"moderation": "desk"}, ["none"]),
         ({"strategy": "none"}, {"moderation.strategy": "desk"}, ["none", "desk"]),
         ({"strategy": "none"}, {"moderation.strategy": "desk", "moderation.response": "none"}, ["none"]),
+        ({"strategy": "desk", "response": "label"}, {"moderation": None, "feed.moderation.response": "none"}, ["desk"]),
     ],
 )
 def test_events_that_switch_the_response_of_a_desk(

@@ -171,9 +171,9 @@ def _against_plan(bundle: Bundle, later: Sequence[Entry]) -> list[Finding]:
 
 
 def _as_planned(bundle: Bundle, later: Sequence[Entry]) -> list[Entry]:
-    """Return the later runs that were planned, each once, under the arms of the plan."""
+    """Return the finished later runs that were planned, each once, under the arms of the plan."""
     plan = {entry.settings_digest: entry.arm for entry in bundle.entries if entry.state == "planned"}
-    made = {entry.settings_digest: entry for entry in later}
+    made = {entry.settings_digest: entry for entry in later if entry.state == "finished"}
     return [replace(made[digest], arm=arm) for digest, arm in plan.items() if digest in made]
 
 

@@ -111,8 +111,9 @@ def _interaction(n: list[int], is_debate: bool) -> str:
         return f"{YES if n[1] else NO}: {count(n[1], 'change')} by messages of the other side."
     rows, by_persons, acted, written, causes, of_persons = n
     verdict = YES if by_persons and acted and (of_persons or not causes) else PARTLY if by_persons else NO
-    moved = f"; {_share(of_persons, causes)} of the contributions of exposures to beliefs are from such rows"
-    moved = moved if causes else ""
+    moved = ""
+    if causes:
+        moved = f"; {_share(of_persons, causes)} of the contributions of exposures to beliefs are from such rows"
     shown = f"{_share(by_persons, rows)} of the rows shown were put into the feed by another person"
     return f"{verdict}: {shown}{moved}. Persons wrote {count(written, 'post or comment', 'posts and comments')}."
 

@@ -57,5 +57,12 @@ def read_units(table: ArgumentTable) -> Units:
             parts.append((row,))
     frames = [read_proposition(table.topic[row]) for row in rows]
     blocks = read_blocks(texts, frames)
-    words, features = tuple(tuple(content(text)) for text in texts), (general_features(blocks), bank_features(blocks))
-    return Units(np.asarray(rows, np.int64), tuple(parts), words, blocks, *features, read_strength(texts, frames))
+    return Units(
+        row=np.asarray(rows, np.int64),
+        passages=tuple(parts),
+        content=tuple(tuple(content(text)) for text in texts),
+        blocks=blocks,
+        general=general_features(blocks),
+        own=bank_features(blocks),
+        strength=read_strength(texts, frames),
+    )

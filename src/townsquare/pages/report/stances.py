@@ -117,8 +117,10 @@ def _sentence(row: dict[str, Any], course: pl.DataFrame, side: float, clock: Clo
     if not math.isnan(row["spread_kept"]):
         sentences.append(f"The standard deviation is {percent(row['spread_kept'])} of its {initial}.")
     grew = start["agents"] != end["agents"]  # unlike the changes above, of everybody present
-    over = [f" (over {count(ends['agents'], 'person', 'people')})" if grew else "" for ends in (start, end)]
-    before, after = (three(ends["polarization"]) + people for ends, people in zip((start, end), over, strict=True))
+    before, after = (three(ends["polarization"]) for ends in (start, end))
+    if grew:
+        before += f" (over {count(start['agents'], 'person', 'people')})"
+        after += f" (over {count(end['agents'], 'person', 'people')})"
     sentences.append(capital(f"{over_whole_run(clock)}polarization changed from {before} to {after}."))
     return " ".join([*sentences, _accuracy(row, side)])
 
