@@ -172,7 +172,8 @@ def join_states(first: BeliefState, second: BeliefState) -> BeliefState:
         indptr = np.concatenate([a.indptr, b.indptr[1:] + a.indptr[-1]])
         return PairBlock(indptr, np.concatenate([a.key, b.key]), np.concatenate([a.value, b.value]))
 
-    beliefs = Beliefs(*(np.concatenate([getattr(of, name) for of in (first, second)]) for name in Beliefs._fields))
+    joined = (np.concatenate([getattr(first, name), getattr(second, name)]) for name in Beliefs._fields)
+    beliefs = Beliefs(*joined)
     arrays = {name: np.concatenate([first.arrays[name], second.arrays[name]]) for name in first.arrays}
     pairs = {name: both(first.pairs[name], second.pairs[name]) for name in first.pairs}
     return BeliefState(*beliefs, arrays, pairs)

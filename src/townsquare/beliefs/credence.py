@@ -114,8 +114,8 @@ def init(stance: Float, confidence: Float, params: AgentParams) -> BeliefState:
     """Return new agents at the log odds of (n, P) ``stance``, clipped to within 0.001 of the ends of the scale."""
     start, n = start_log_odds(stance, 1.0, STANCE_MARGIN), stance.shape[0]
     attained = stances_of(start)
-    stored = {LOG_ODDS: start.copy(), BASELINE: start, HOURS: np.zeros(n), CLOCK: np.zeros(n)}
-    stored[READ] = np.zeros((*stance.shape, 2))
+    read = np.zeros((*stance.shape, 2))
+    stored = {LOG_ODDS: start.copy(), BASELINE: start, HOURS: np.zeros(n), READ: read, CLOCK: np.zeros(n)}
     return BeliefState(attained, confidence.copy(), attained.copy(), stored, no_claims(n, stance.shape[1]))
 
 

@@ -96,8 +96,12 @@ def step(state: BeliefState, inputs: BeliefInputs, params: AgentParams, rng: Sta
     before = records.strength * weights.worth * weights.label_before
     summed = log_odds.summed_over(state, inputs, params, strength, before)
     learn_trust(trust, slot, inputs.exposures, summed.stance, params)
-    worth, label = (PairBlock(records.indptr, records.claim, of) for of in (weights.worth, weights.label))
-    pairs = {**state.pairs, TRUST: PairBlock(block.indptr, block.key, trust), WORTH: worth, LABEL: label}
+    pairs = {
+        **state.pairs,
+        TRUST: PairBlock(block.indptr, block.key, trust),
+        WORTH: PairBlock(records.indptr, records.claim, weights.worth),
+        LABEL: PairBlock(records.indptr, records.claim, weights.label),
+    }
     reweighed = _reweighed(inputs, summed, weights.shown, read if params["weigh_trust"] else np.full_like(read, np.nan))
     trail = log_odds.trail_of(inputs, summed, weights.change_trust, reweighed)
     return replace(log_odds.moved(state, summed), pairs=pairs), trail

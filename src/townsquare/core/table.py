@@ -23,8 +23,10 @@ class GrowingTable:
     """
 
     def __init__(self, name: str, defaults: Mapping[str, float] | None = None) -> None:
-        self.schema, self.n, self._defaults = schema.TABLES[name], 0, dict(defaults or {})
-        self._columns: dict[str, Array] = {c.name: np.empty(64, c.dtype) for c in self.schema.columns}
+        self.schema = schema.TABLES[name]
+        self.n = 0
+        self._defaults = dict(defaults or {})
+        self._columns: dict[str, Array] = {column.name: np.empty(64, column.dtype) for column in self.schema.columns}
 
     def __getitem__(self, name: str) -> Array:
         return read_only(self._columns[name][: self.n])

@@ -61,10 +61,18 @@ def _start(resolved: ResolvedDebate, side: Side) -> Plain:
 
 def _turn(record: TurnRecord) -> Plain:
     turn = record.turn
-    given = {"round": turn.round, "seat": turn.side, "instruction": turn.instruction}
-    given |= {"retrieved": [value.claim for value in turn.retrieved]}
-    made = {name: getattr(record, name) for name in ("text", "claims", "before", "after", "judged")}
-    return given | made | {"moves": [_move(side, move) for side, move in record.moves]}
+    return {
+        "round": turn.round,
+        "seat": turn.side,
+        "instruction": turn.instruction,
+        "retrieved": [value.claim for value in turn.retrieved],
+        "text": record.text,
+        "claims": record.claims,
+        "before": record.before,
+        "after": record.after,
+        "judged": record.judged,
+        "moves": [_move(side, move) for side, move in record.moves],
+    }
 
 
 def _move(side: int, move: Move) -> Plain:

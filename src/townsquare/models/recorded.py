@@ -63,5 +63,7 @@ def _inner(rest: str, model: Model) -> RecordedModel:
     return stand_in(model.model_copy(update={"name": rest}))
 
 
-MODEL = ModelMember(NAME, lambda rest, model: _inner(rest, model).servers,
-                    lambda rest, model, serving: _inner(rest, model), network=False)  # fmt: skip
+MODEL = ModelMember(
+    NAME, lambda rest, model: _inner(rest, model).servers, lambda rest, model, serving: _inner(rest, model),
+    network=False,
+)  # fmt: skip

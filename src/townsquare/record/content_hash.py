@@ -111,8 +111,10 @@ def _update_table(chained: Any, table: schema.Table, columns: schema.Columns, n:
 def _repeating_digests(columns: schema.Columns, repeating: list[schema.Column], n: int) -> list[_Digest]:
     combinations = Combinations(repeating, columns)
     values = combinations.columns()
-    pairs = [(column, values[column.name]) for column in repeating]
-    digests = [_Digest(column.name, column.dtype, len(of), _digest(column.dtype, [of])) for column, of in pairs]
+    digests = []
+    for column in repeating:
+        distinct = values[column.name]
+        digests.append(_Digest(column.name, column.dtype, len(distinct), _digest(column.dtype, [distinct])))
     return [*digests, _Digest("combination", "i4", n, _digest("i4", combinations.numbers()))]
 
 

@@ -55,10 +55,8 @@ class RunHeader:
     def check(self, where: str) -> None:
         """Raise ``HashMismatch`` if the settings were changed after they were recorded."""
         if not self.settings_unchanged:
-            got, allowed = (
-                f"settings with the hash {settings_digest(self.settings)}",
-                f"{self.settings_hash}, as recorded",
-            )
+            got = f"settings with the hash {settings_digest(self.settings)}"
+            allowed = f"{self.settings_hash}, as recorded"
             do = "the settings were changed after recording: restore the recorded ones"
             raise HashMismatch(f"{where}: settings", got=got, allowed=allowed, do=do)
 

@@ -256,10 +256,14 @@ def begun_now(header: RunHeader) -> dict[str, str]:
 
 def info_of(header: RunHeader) -> dict[str, str]:
     """Return a header as rows of ``ts_run``."""
-    settings, environment = (canonical_json(dict(part)) for part in (header.settings, header.environment))
-    info = {"version": header.version, "settings": settings, "settings_hash": header.settings_hash}
-    bulky = "true" if header.bulky else "false"
-    return {**info, "bulky": bulky, "environment": environment, "record_version": str(header.record_version)}
+    return {
+        "version": header.version,
+        "settings": canonical_json(dict(header.settings)),
+        "settings_hash": header.settings_hash,
+        "bulky": "true" if header.bulky else "false",
+        "environment": canonical_json(dict(header.environment)),
+        "record_version": str(header.record_version),
+    }
 
 
 def _steps_of(rows: Mapping[int, int], predicate: pl.Expr | None) -> set[int]:

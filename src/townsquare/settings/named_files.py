@@ -41,9 +41,12 @@ def file_contents(sections: Iterable[BaseModel], folder: Path | None) -> dict[st
 
 def named_files(sections: Iterable[BaseModel], folder: Path | None, kinds: Sequence[str] = KINDS) -> dict[str, Path]:
     """Return path of each file that settings name, as it is written there -> the file; see :func:`file_contents`."""
-    named = ((path, marks.get("file")) for model in sections for _, path, marks in marked(model))
-    where = {path: folder if kind == "scenario" else None for path, kind in named if kind in kinds and path}
-    return {path: files.find(path, at) for path, at in where.items()}
+    return {
+        path: files.find(path, folder if marks["file"] == "scenario" else None)
+        for model in sections
+        for _, path, marks in marked(model)
+        if marks.get("file") in kinds and path
+    }
 
 
 @cache

@@ -283,8 +283,10 @@ def _check_params(
             problems.append(wrong)
         else:
             others[key] = checked_other[0]
-    values = {family: {key: given[key] for key in given if key in own[family]} for family in models}
-    checked = {family: check_model(models[family], of, (section,), problems) for family, of in values.items()}
+    checked = {}
+    for family, model in models.items():
+        values = {key: given[key] for key in given if key in own[family]}
+        checked[family] = check_model(model, values, (section,), problems)
     return checked, others
 
 

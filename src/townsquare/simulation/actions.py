@@ -64,14 +64,11 @@ _ON = {
     On.NOTE: ON_ROWS | ON_NOTES,
 }
 _TIES = {Tie.NONE: 0, Tie.STARTS: STARTS, Tie.ENDS: ENDS}
-_SHOWN = {
-    "agents": "i4", "indptr": "i8", "code": "i4", "root": "i4", "post": "i4", "author": "i4", "slot": "u1",
-    "offered": "i4", "rank": "i2", "examined": "?",
-}  # fmt: skip
-"""Dtypes of :class:`townsquare.simulation.action_kernels.Shown`."""
 _WRITTEN = {"type": PostType.POST, "topic": schema.NONE, "veracity": Veracity.UNKNOWN, "plausibility": 0.5}
 """Columns of posts that agents write."""
-_POST_KINDS = per_kind(np.int8, {k: spec.makes for k, spec in SPECS.items() if spec.makes is not None}, schema.NONE)
+_POST_KINDS = per_kind(
+    np.int8, {kind: spec.makes for kind, spec in SPECS.items() if spec.makes is not None}, schema.NONE
+)
 _DECLARES = per_kind(np.bool_, {kind: spec.declares for kind, spec in SPECS.items()})
 _TARGETS_AGENT = per_kind(np.bool_, dict.fromkeys(ON_AUTHORS, True))
 
@@ -144,9 +141,12 @@ def _fitted(column: Array, dtype: type[np.integer[Any]], below: int, above: int)
 
 def _choices(chosen: ProposedActions) -> Choices:
     """Return proposed actions as kernels take them. Agents still ascend; unknown kinds stay unknown."""
-    ends = {"agent": (schema.NONE, np.iinfo(np.int32).max), "kind": (255, 255)}
-    none = schema.NONE, schema.NONE
-    return Choices(*(_fitted(getattr(chosen, name), COLUMNS[name], *ends.get(name, none)) for name in Choices._fields))
+    outside = {"agent": (schema.NONE, np.iinfo(np.int32).max), "kind": (255, 255)}
+    columns = {}
+    for name in Choices._fields:
+        below, above = outside.get(name, (schema.NONE, schema.NONE))
+        columns[name] = _fitted(getattr(chosen, name), COLUMNS[name], below, above)
+    return Choices(**columns)
 
 
 def _lengths(world: World, given: Sequence[str], choices: Choices, kinds: Kinds) -> Int32:
@@ -167,15 +167,18 @@ def _shown(feed: Feed, chosen: ProposedActions) -> Shown:
     rows = CodedRows.of(feed.exposures)
     code, root = (rows.index, rows.per_root["root"]) if "root" in rows.per_root else (np.arange(rows.n), rows["root"])
     examined = np.empty(0) if chosen.examined is None else chosen.examined
-    own: dict[str, Array] = {
-        "agents": feed.agents,
-        "indptr": feed.indptr,
-        "code": code,
-        "root": root,
-        "examined": examined,
-    }
-    columns = {name: own[name] if name in own else rows[name] for name in Shown._fields}
-    return Shown(**{name: _uniform(column, _SHOWN[name]) for name, column in columns.items()})
+    return Shown(
+        agents=_uniform(feed.agents, np.int32),
+        indptr=_uniform(feed.indptr, np.int64),
+        code=_uniform(code, np.int32),
+        root=_uniform(root, np.int32),
+        post=_uniform(rows["post"], np.int32),
+        author=_uniform(rows["author"], np.int32),
+        slot=_uniform(rows["slot"], np.uint8),
+        offered=_uniform(rows["offered"], np.int32),
+        rank=_uniform(rows["rank"], np.int16),
+        examined=_uniform(examined, np.bool_),
+    )
 
 
 def _past(world: World, number: int, first: int) -> Past:

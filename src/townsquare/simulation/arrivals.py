@@ -299,11 +299,17 @@ def bank_of(world: World, scenario: Scenario) -> Bank:
 
     arguments, notes = scenario.arguments, scenario.notes
     return Bank(
-        rows(arguments.text), np.asarray(arguments.proposition, np.int16), np.asarray(arguments.stance, np.float64),
-        np.asarray(arguments.strength, np.float64), rows(scenario.comments), rows(notes.text),
-        everyday=bundled_lines("everyday_posts.txt"), note_proposition=np.asarray(notes.proposition, np.int16),
-        note_side=np.sign(np.nan_to_num(notes.stance)), note_sourced=np.array([*map(bool, notes.source)], np.bool_),
-    )  # fmt: skip
+        text=rows(arguments.text),
+        proposition=np.asarray(arguments.proposition, np.int16),
+        stance=np.asarray(arguments.stance, np.float64),
+        strength=np.asarray(arguments.strength, np.float64),
+        comments=rows(scenario.comments),
+        notes=rows(notes.text),
+        note_proposition=np.asarray(notes.proposition, np.int16),
+        note_side=np.sign(np.nan_to_num(notes.stance)),
+        note_sourced=np.array([bool(source) for source in notes.source], np.bool_),
+        everyday=bundled_lines("everyday_posts.txt"),
+    )
 
 
 def authors_of(posts: Array, scenario: Scenario, config: Config) -> Int64:

@@ -258,8 +258,8 @@ class InputsOfStep:
         likes, dislikes = self._own_counts
         lo, hi = rows_between(self._own_rows["author"], first, stop)
         indptr = offsets(self._own_rows["author"][lo:hi], first, stop - first)
-        rows = (self._own_rows[name][lo:hi] for name in ("proposition", "post", "stance"))
-        return Own(likes[first:stop], dislikes[first:stop], indptr, *rows)
+        rows = {name: self._own_rows[name][lo:hi] for name in ("proposition", "post", "stance")}
+        return Own(likes[first:stop], dislikes[first:stop], indptr, **rows)
 
 
 class ChosenRule(NamedTuple):

@@ -62,8 +62,10 @@ class Setup:
     def context(self) -> PromptContext:
         """The context of prompts: propositions, and settings of memory and model."""
         config, names = self.settings.config, self.arrivals.scenario.proposition_names
-        of_run = memory.on_clock(config), config.model, config.feed.show_flags, config.time.step_hours
-        return PromptContext(tuple(names), tuple(self.statements), *of_run)
+        return PromptContext(
+            tuple(names), tuple(self.statements), memory=memory.on_clock(config), model=config.model,
+            show_flags=config.feed.show_flags, step_hours=config.time.step_hours,
+        )  # fmt: skip
 
     def under(self, settings: Settings) -> Setup:
         """Return the setup under other settings, such as those that an event has set."""

@@ -137,7 +137,9 @@ def warm() -> None:
     for rule in registry.names("beliefs"):
         settings = resolve({**base, "beliefs": rule})
         run(settings)
-    ranker = ReaderRanker("warm", MemberParams, lambda *given: np.zeros(given[2].post.size))
+    ranker = ReaderRanker(
+        "warm", MemberParams, lambda view, readers, candidates, params: np.zeros(candidates.post.size)
+    )
     run(replace(settings, members={**settings.members, "ranker": ranker}))
     for kind in ("random", "small_world", "block", "communities"):
         run(resolve({"agents": 40, "steps": 1, "graph": kind}))

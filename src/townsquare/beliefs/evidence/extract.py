@@ -138,8 +138,10 @@ def _passages(text: str, statements: Sequence[str]) -> list[str]:
 
 def _about(passage: str, statements: Sequence[str], banks: Sequence[Examples]) -> int:
     """Return the proposition that a passage is most about, in units of what is needed; -1 for none."""
-    pairs = zip(statements, banks, strict=True)
-    scores = [relevance(passage, about, bank) / (WITH_BANK if bank.texts else WITHOUT_BANK) for about, bank in pairs]
+    scores = [
+        relevance(passage, statement, bank) / (WITH_BANK if bank.texts else WITHOUT_BANK)
+        for statement, bank in zip(statements, banks, strict=True)
+    ]
     best = int(np.argmax(scores)) if scores else -1
     return best if best >= 0 and scores[best] >= 1.0 else -1
 

@@ -35,14 +35,27 @@ def continuation_features(first: str, second: str, frame: Frame) -> list[float]:
     turned = sum(map(value, before)) * sum(map(value, behind)) < 0.0
     roots = [stem(word) for word in behind]
     features = [
-        *(opening in known["continuers"], opening in known["openers"], _ITEM.match(second) is not None),
-        *(len(behind) < _SHORT, len(before) < _SHORT, shared),
-        *(bool(named.intersection(part)) for named, part in ((frame.subject, roots), (frame.actions, roots))),
-        *(bool(frame.subject.intersection(roots[:_SHORT])), bool(known["pronouns"] & set(behind[:3]))),
-        *(second[:1].islower(), first[-1:] == ";", first[-1:] in ("!", "?")),
-        *(np.log1p(len(before)) / 3.0, np.log1p(len(behind)) / 3.0),
-        *(behind[:2] == ["we", "should"], opening == "i", opening in known["connectives"]),
-        *("also" in behind[:_SHORT], turned, 1.0),
+        opening in known["continuers"],
+        opening in known["openers"],
+        _ITEM.match(second) is not None,
+        len(behind) < _SHORT,
+        len(before) < _SHORT,
+        shared,
+        bool(frame.subject.intersection(roots)),
+        bool(frame.actions.intersection(roots)),
+        bool(frame.subject.intersection(roots[:_SHORT])),
+        bool(known["pronouns"] & set(behind[:3])),
+        second[:1].islower(),
+        first[-1:] == ";",
+        first[-1:] in ("!", "?"),
+        np.log1p(len(before)) / 3.0,
+        np.log1p(len(behind)) / 3.0,
+        behind[:2] == ["we", "should"],
+        opening == "i",
+        opening in known["connectives"],
+        "also" in behind[:_SHORT],
+        turned,
+        1.0,
     ]
     return [float(feature) for feature in features]
 

@@ -75,11 +75,16 @@ def _size(text: str, terms: list[str]) -> list[float]:
     all_words = max(1, len(terms))
     n_sentences = max(1, len(sentences(text)))
     syllables = sum(max(1, len(_SYLLABLE.findall(word))) for word in terms)
-    n_long = sum(len(word) > _LONG_WORD for word in terms)
     return [
-        *(math.log(n), n / 40.0, (n / 40.0) ** 2),
-        *(number / all_words for number in (len(text), n_long, len(set(terms)))),
-        *(math.log1p(min(n_sentences, 12)), min(all_words / n_sentences / 20.0, 4.0), syllables / all_words),
+        math.log(n),
+        n / 40.0,
+        (n / 40.0) ** 2,
+        len(text) / all_words,
+        sum(len(word) > _LONG_WORD for word in terms) / all_words,
+        len(set(terms)) / all_words,
+        math.log1p(min(n_sentences, 12)),
+        min(all_words / n_sentences / 20.0, 4.0),
+        syllables / all_words,
     ]
 
 
@@ -87,7 +92,9 @@ def _form(text: str) -> list[float]:
     letters = max(1, sum(letter.isalpha() for letter in text))
     stripped = text.strip()
     return [
-        *map(float, (text[:1].isupper(), stripped[-1:] == ".", text.lower() == text)),
+        float(text[:1].isupper()),
+        float(stripped[-1:] == "."),
+        float(text.lower() == text),
         sum(letter.isupper() for letter in text) / letters,
         text.count(",") / max(1, len(text)) ** 0.5,
         *(float(pattern.search(text) is not None) for pattern in _PATTERNS),
@@ -104,12 +111,17 @@ def _wording(terms: list[str]) -> list[float]:
         sum(word in known["frequent"] for word in terms) / max(1, len(terms)),
         *(float(word in terms) for word in ("should", "because", "if")),
         float(bool(roots & {"lead", "caus", "result"})),
-        *(sum(sign * number > 0 for number in values) / root for sign in (1, -1)),
+        sum(number > 0 for number in values) / root,
+        sum(number < 0 for number in values) / root,
         abs(sum(values)) / root,
     ]
 
 
 def _bearing(terms: list[str], frame: Frame) -> list[float]:
     roots = {stem(word) for word in terms}
-    named = bool(roots & frame.subject), bool(roots & frame.actions), bool(terms) and stem(terms[0]) in frame.subject
-    return [len(roots & frame.subject) / max(1, len(frame.subject)), *map(float, named)]
+    return [
+        len(roots & frame.subject) / max(1, len(frame.subject)),
+        float(bool(roots & frame.subject)),
+        float(bool(roots & frame.actions)),
+        float(bool(terms) and stem(terms[0]) in frame.subject),
+    ]

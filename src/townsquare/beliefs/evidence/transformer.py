@@ -81,8 +81,9 @@ class QualityRegressor:
 
 def encode(tokenizer: Any, statements: Sequence[str], texts: Sequence[str], longest: int) -> Any:
     """Return the tokens of pairs of statement and text, as tensors."""
-    pairs, cut = (list(statements), list(texts)), {"truncation": "only_second", "max_length": longest}
-    return tokenizer(*pairs, **cut, padding=True, return_tensors="pt")
+    return tokenizer(
+        list(statements), list(texts), truncation="only_second", max_length=longest, padding=True, return_tensors="pt"
+    )
 
 
 def libraries() -> tuple[ModuleType, ModuleType]:

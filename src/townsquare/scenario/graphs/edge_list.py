@@ -81,8 +81,9 @@ def _pairs(path: Path) -> Iterator[tuple[int, tuple[str, str]]]:
                 continue
         if len(cells) != width:
             raise DataError(f"{path}, line {line}", got=f"{len(cells)} cells", allowed=f"{width} cells")
-        if [cells[at].strip() for at in columns[2:]] != [SOURCE]:
-            yield line, (cells[columns[0]].strip(), cells[columns[1]].strip())
+        follower, followed, *kind = (cells[at].strip() for at in columns)
+        if kind != [SOURCE]:
+            yield line, (follower, followed)
     if not columns:
         raise DataError(str(path), got="no follows", allowed="at least a header")
 

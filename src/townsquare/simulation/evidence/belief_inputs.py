@@ -41,8 +41,10 @@ def records_of(world: World, block: PairBlock) -> Records:
     """Return every record of a block of agents, active or not."""
     key, flags = block.key, np.asarray(block.value, np.uint8)
     of_claims = {name: world.claims[name][key] for name in ("proposition", "polarity", "strength")}
-    origin, active, agreed = origin_of(flags), has_flag(flags, ACTIVE), has_flag(flags, AGREED)
-    return Records(block.indptr.view(), key.view(), **of_claims, origin=origin, active=active, agreed=agreed)
+    return Records(
+        indptr=block.indptr.view(), claim=key.view(), **of_claims, origin=origin_of(flags),
+        active=has_flag(flags, ACTIVE), agreed=has_flag(flags, AGREED),
+    )  # fmt: skip
 
 
 def _changes(block: PairBlock, first: int, stop: int, rows: Mapping[str, Array]) -> Changes:

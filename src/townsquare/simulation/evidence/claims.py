@@ -9,7 +9,7 @@ hold the first of them, and near-duplicates are sought among the firsts alone.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -100,8 +100,10 @@ def of_bank(arguments: Arguments) -> Made:
     at = np.flatnonzero(arguments.stance != 0)
     none = np.full(at.size, NONE, np.int64)
     polarity = np.sign(arguments.stance[at]).astype(np.int8)
-    columns = none, arguments.proposition[at], polarity, arguments.strength[at], at.astype(np.int64), none, none
-    return Made(arguments.text, *columns)
+    return Made(
+        arguments.text, post=none, proposition=arguments.proposition[at], polarity=polarity,
+        strength=arguments.strength[at], text=at.astype(np.int64), snippet=none, tag=none,
+    )  # fmt: skip
 
 
 def _declared(world: World, posts: Array, bank: Sequence[str]) -> Made:
@@ -114,8 +116,9 @@ def _declared(world: World, posts: Array, bank: Sequence[str]) -> Made:
     says = _arguments(words, bank)
     text = np.array([says[k] for k in snippet.tolist()], np.int64)
     return Made(
-        words, post.astype(np.int64), stances["proposition"][row], np.sign(stances["stance"][row]).astype(np.int8),
-        stances["strength"][row], text, snippet.astype(np.int64), tag=np.full(post.size, NONE, np.int64),
+        words, post=post.astype(np.int64), proposition=stances["proposition"][row],
+        polarity=np.sign(stances["stance"][row]).astype(np.int8), strength=stances["strength"][row], text=text,
+        snippet=snippet.astype(np.int64), tag=np.full(post.size, NONE, np.int64),
     )  # fmt: skip
 
 
@@ -155,8 +158,11 @@ def _read(world: World, posts: Array, judges: Judges) -> Made:
     at = np.repeat(start - (np.cumsum(count) - count), count) + np.arange(count.sum())
     words = [*findings.text, *findings.snippet, *findings.tag]
     words_at = np.where(np.array([bool(word) for word in words], np.bool_), np.arange(len(words)), NONE).reshape(3, -1)
-    numbers = (column[at] for column in (findings.proposition, findings.polarity, findings.strength))
-    return Made(words, np.repeat(silent, count).astype(np.int64), *numbers, *words_at[:, at])
+    text, snippet, tag = words_at[:, at]
+    return Made(
+        words, post=np.repeat(silent, count).astype(np.int64), proposition=findings.proposition[at],
+        polarity=findings.polarity[at], strength=findings.strength[at], text=text, snippet=snippet, tag=tag,
+    )  # fmt: skip
 
 
 def _extract(texts: list[str], judges: Judges) -> None:
@@ -298,7 +304,8 @@ def together(first: Made, second: Made) -> Made:
             later = np.where(later >= 0, later + len(first.words), NONE)
         return np.concatenate([getattr(first, name), later])[order]
 
-    return Made([*first.words, *second.words], *(column(field.name) for field in fields(Made)[1:]))
+    names = ("post", "proposition", "polarity", "strength", "text", "snippet", "tag")
+    return Made([*first.words, *second.words], **{name: column(name) for name in names})
 
 
 def text_rows(made: Made, known: Mapping[str, int], n_texts: int) -> tuple[tuple[Int64, Int64, Int64], dict[str, int]]:

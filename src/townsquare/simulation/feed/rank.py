@@ -96,7 +96,7 @@ def gather(
 ) -> tuple[Array, ReaderCandidates]:
     """Gather what could be in the feeds of ``readers``: rows of followed accounts, then roots of others.
 
-    Returned are ``rows`` (m,) of FEED_ROW, with roots by index, and the same as rankers read them.
+    Return ``rows`` (m,) of FEED_ROW, with roots by index, and the same as rankers read them.
 
     From the shared pool come as many roots with the smallest draws as could be shown. What was retrieved is all there,
     but for roots of the reader and of followed accounts. Left out are candidates that are too old, and with

@@ -47,7 +47,10 @@ def _question(world: World, post: int, params: CheckerParams, with_notes: bool) 
     if with_notes:
         at = np.flatnonzero(world.notes["post"] == post)
         notes = zip(*(world.notes[name][at].tolist() for name in ("text", "helpful", "not_helpful")), strict=True)
-        shown["notes"] = [{"text": world.texts[t], "found_helpful": h, "not_helpful": n} for t, h, n in notes]
+        shown["notes"] = [
+            {"text": world.texts[text], "found_helpful": helpful, "not_helpful": not_helpful}
+            for text, helpful, not_helpful in notes
+        ]
     prompt, turn = filled("fact_check", post=quoted(shown)), int(columns["key"][post]) & 0x7FFFFFFF
     return Request.of("fact_check", prompt, _SCHEMA, temperature=params.checker_temperature, max_tokens=512, turn=turn)
 

@@ -62,9 +62,9 @@ def decide(views: Views, draws: StageDraws, params: Params) -> ProposedActions:
     helpful = np.r_[np.full(order.size - rated.size, NONE, np.int8), rating][order]
     entry = _arguments(views, draws, params, views.agents[position])
     writes = np.flatnonzero((kind == ActionKind.POST) | (kind == ActionKind.COMMENT))
-    text, bank, of = np.full(row.size, NONE, np.int32), views.bank, entry[writes]
-    text[writes] = bank.text[of]
-    declared = np.column_stack([writes, bank.proposition[of], bank.stance[of], bank.strength[of]])
+    text, bank, written = np.full(row.size, NONE, np.int32), views.bank, entry[writes]
+    text[writes] = bank.text[written]
+    declared = np.column_stack([writes, bank.proposition[written], bank.stance[written], bank.strength[written]])
     return propose(views, views.agents[position], kind, row, text=text, helpful=helpful, declared=declared)
 
 

@@ -93,7 +93,7 @@ class Questions:
             schema = react_schema(page, self._kinds, names, settings, params, writes)
         else:
             schema = post_schema(names, settings, params)
-        agent, turn, purpose = int(views.agents[k]), *((REACT, "react") if reacts else (POST, "post"))
+        agent, turn, purpose = int(views.agents[k]), REACT if reacts else POST, "react" if reacts else "post"
         request = Request(
             purpose=purpose, messages=(Message("user", prompt),), schema=schema, name=purpose, agent=agent,
             temperature=model.temperature, max_tokens=model.max_tokens, step=views.step, turn=turn,

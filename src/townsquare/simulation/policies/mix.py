@@ -115,8 +115,9 @@ def together(parts: list[tuple[ProposedActions, Int64]], views: Views) -> Propos
     for part, keep in parts:
         row = np.full(part.n, NONE, np.int64)
         row[part.row >= 0] = keep[part.row[part.row >= 0]]
-        before = np.int32(len(texts))
-        text, reasoning = (np.where(of >= n_texts, of + before, of) for of in (part.text, part.reasoning))
+        text, reasoning = (
+            np.where(column >= n_texts, column + np.int32(len(texts)), column) for column in (part.text, part.reasoning)
+        )
         declared = (part.declared[0] + done, *part.declared[1:])
         if part.examined is not None:
             examined[keep] = part.examined

@@ -42,7 +42,8 @@ def features(text: str) -> tuple[float, ...]:
     words = _TAG.sub("", text).split()[:WORDS_READ]
     beginning = " ".join(words).lower()
     capital = [word[0].isupper() for word in words[1:]]
-    people, address, numbers = (float(np.log1p(len(of.findall(beginning)))) for of in (_PEOPLE, _ADDRESS, _NUMBERS))
+    patterns = (_PEOPLE, _ADDRESS, _NUMBERS)
+    people, address, numbers = (float(np.log1p(len(pattern.findall(beginning)))) for pattern in patterns)
     return people, address, sum(capital) / len(capital) if capital else 0.0, numbers
 
 

@@ -191,8 +191,9 @@ class SideVotes:
 
 
 def _fit_sized(of: Fit, raters: int, notes: int) -> Fit:
-    people, rated = ([_sized(column, n, np.nan) for column in s] for n, s in ((raters, of.raters), (notes, of.notes)))
-    return replace(of, raters=Scores(*people), notes=Scores(*rated))
+    people = Scores(*(_sized(column, raters, np.nan) for column in of.raters))
+    rated = Scores(*(_sized(column, notes, np.nan) for column in of.notes))
+    return replace(of, raters=people, notes=rated)
 
 
 def _sized(of: Array, n: int, missing: float) -> Array:
