@@ -65,23 +65,6 @@ def mean(values: npt.ArrayLike) -> Estimate:
     return Estimate(center, center - half, center + half)
 
 
-def mean_within(values: npt.ArrayLike, low: float, high: float) -> Estimate:
-    """Return mean of values that lie from ``low`` to ``high`` with an interval that does too.
-
-    It is Student's interval of the log odds of the mean's place between the two (delta method).
-
-    >>> mean_within([0.01, 0.02, 0.03], 0.0, 1.0).low > 0, mean_within([0.97, 0.98, 0.99], 0.0, 1.0).high < 1
-    (True, True)
-    """
-    estimate = mean(values)
-    part = (estimate.value - low) / (high - low)
-    if not 0 < part < 1 or math.isnan(estimate.low):
-        return estimate
-    half = (estimate.high - estimate.value) / (high - low) / (part * (1 - part))
-    ends = (scipy.special.expit(scipy.special.logit(part) + side * half) for side in (-1, 1))
-    return Estimate(estimate.value, *(float(low + end * (high - low)) for end in ends))
-
-
 def student(freedom: Sequence[int] | npt.NDArray[np.int64] | int) -> Float:
     """Return half the width of Student's interval at :data:`LEVEL`, in standard errors, by degrees of freedom.
 

@@ -21,7 +21,7 @@ Readings = Mapping[str, Reading]
 MOST_NAMED = 12
 CLASSES = {"run": "runs", "sitting": "sittings", "notes": "notes", "rule": "rules"}
 BOUNDED = {"proportion": (0, 1), "Gini": (0, 1), "R squared": (0, 1), "correlation": (-1, 1)}
-"""The smallest and the largest value of a unit, by how the unit begins: ends of an interval do not pass them."""
+"""The smallest and the largest value of a unit, by how the unit begins: intervals are cut there."""
 _EXPOSURES = {"exposures": "step agent post root slot verdict note first_seen"}
 
 
@@ -36,9 +36,9 @@ class FactCheck:
     measured : bool
         Whether any run shows it.
     value, low, high : float
-        Mean over the runs that show it, with Student's interval at 95%, which stays within the bounds of
-        :data:`BOUNDED` units; NaN where there is none, as for one run. Of a fact of a rule: at the shipped value of
-        its parameter, and over the interval of that.
+        Mean over the runs that show it, with Student's interval at 95%, cut at the bounds of :data:`BOUNDED` units; NaN
+        where there is none, as for one run. Of a fact of a rule: at the shipped value of its parameter, and over the
+        interval of that.
     runs : int
         How many runs show it; 0 for a fact of a rule, which needs none.
     reason : str
@@ -153,13 +153,14 @@ def _check(fact: Fact, runs: Sequence[Readings]) -> FactCheck:
     if not shown:
         return FactCheck(fact, measured=False, reason=readings[0].reason if readings else fact.reason)
     values = [reading.value for reading in shown]
-    bounds = next((ends for unit, ends in BOUNDED.items() if fact.unit.startswith(unit)), None)
-    estimate = statistics.mean_within(values, *bounds) if bounds else statistics.mean(values)
+    bounds = next((ends for unit, ends in BOUNDED.items() if fact.unit.startswith(unit)), (-math.inf, math.inf))
+    estimate = statistics.mean(values)
+    low, high = np.clip((estimate.low, estimate.high), *bounds).tolist()
     names = dict.fromkeys(name for reading in shown for name in reading.also)
     if len(shown) == 1 and not math.isnan(shown[0].ends[0]):
         return FactCheck(fact, True, shown[0].value, *shown[0].ends)
     also = {name: statistics.mean([each.also[name] for each in shown if name in each.also]).value for name in names}
-    return FactCheck(fact, True, *estimate, runs=len(shown), also=also)
+    return FactCheck(fact, True, estimate.value, low, high, runs=len(shown), also=also)
 
 
 def _pooled(fact: Fact, readings: Sequence[Reading]) -> FactCheck:
