@@ -155,7 +155,7 @@ def _check(fact: Fact, runs: Sequence[Readings]) -> FactCheck:
     values = [reading.value for reading in shown]
     bounds = next((ends for unit, ends in BOUNDED.items() if fact.unit.startswith(unit)), (-math.inf, math.inf))
     estimate = statistics.mean(values)
-    low, high = np.clip((estimate.low, estimate.high), *bounds).tolist()
+    low, high = (min(max(end, bounds[0]), bounds[1]) for end in (estimate.low, estimate.high))  # NaN stays NaN
     names = dict.fromkeys(name for reading in shown for name in reading.also)
     if len(shown) == 1 and not math.isnan(shown[0].ends[0]):
         return FactCheck(fact, True, shown[0].value, *shown[0].ends)
