@@ -34,9 +34,15 @@ def novelty(p: AgentSettings, first_seen: bool) -> float:
 
 @nb.njit(cache=True, error_model="numpy")
 def pulled(
-    p: AgentSettings, before: float, confidence: float, shown: float, trust: float, likes: int, first_seen: bool,
+    p: AgentSettings,
+    before: float,
+    confidence: float,
+    shown: float,
+    trust: float,
+    likes: int,
+    first_seen: bool,
     label: float,
-) -> tuple[float, float]:  # fmt: skip
+) -> tuple[float, float]:
     """Return what one row adds to a stance of ``before``, and its weight: the share of the gap that it closes."""
     # The page's order of operations, so that the exact rule is equal to it to the last bit.
     resistance = p.resistance_floor + confidence * p.resistance_slope

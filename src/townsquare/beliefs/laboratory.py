@@ -67,9 +67,12 @@ def familiarity(days: float | Float, size: float | Float = RULE.familiar) -> Flo
 
 
 def after_rounds(
-    rule: str, start: Float, shown: Sequence[Float], own: Mapping[str, float | Float] | None = None,
+    rule: str,
+    start: Float,
+    shown: Sequence[Float],
+    own: Mapping[str, float | Float] | None = None,
     now: Float | None = None,
-) -> Float:  # fmt: skip
+) -> Float:
     """Return stances after rounds, by the rule's own ``step``.
 
     Parameters

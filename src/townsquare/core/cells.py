@@ -65,9 +65,15 @@ def name_cell(record: Record, column: str, *, required: bool = True) -> str:
 
 
 def number_cell(
-    record: Record, column: str, low: float, high: float, blank: float | None = math.nan, *, whole: bool = False,
+    record: Record,
+    column: str,
+    low: float,
+    high: float,
+    blank: float | None = math.nan,
+    *,
+    whole: bool = False,
     above: bool = False,
-) -> float:  # fmt: skip
+) -> float:
     """Return a number in [``low``, ``high``], with ``above`` not ``low`` itself.
 
     ``blank`` represents an empty cell, which is refused where that is None.
@@ -289,9 +295,14 @@ class Sheet:
 
 
 def read_columns(
-    table: Records, columns: Sequence[Column], groups: Sequence[Group] = (), *, strict: bool = True, nothing: str = "",
+    table: Records,
+    columns: Sequence[Column],
+    groups: Sequence[Group] = (),
+    *,
+    strict: bool = True,
+    nothing: str = "",
     least: str = "",
-) -> Sheet:  # fmt: skip
+) -> Sheet:
     """Find the columns of a table.
 
     Parameters

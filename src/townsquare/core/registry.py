@@ -126,9 +126,13 @@ def add_installed() -> None:
 
 
 def check_known(
-    where: str, name: str, known: Collection[str], kind: type[TownsquareError] = UnknownName, nothing: str = "none",
+    where: str,
+    name: str,
+    known: Collection[str],
+    kind: type[TownsquareError] = UnknownName,
+    nothing: str = "none",
     do: str = "",
-) -> None:  # fmt: skip
+) -> None:
     """Refuse a name that is not known; ``nothing`` is what is allowed where no name is, ``do`` helps if none is near.
 
     Raises

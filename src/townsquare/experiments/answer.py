@@ -317,11 +317,10 @@ def _ends(base: float, mean: float) -> tuple[str, str]:
     (('182', '156'), ('0.1593', '0.1555'))
     """
     for digits in range(3, 7):
-        ends = [significant(value, digits) for value in (base, mean)]
-        shown = [float(end.replace(",", "").replace("−", "-")) for end in ends]
-        if math.isclose(shown[1] - shown[0], mean - base, rel_tol=0.1):
+        start, end = (float(f"{value:.{digits}g}") for value in (base, mean))
+        if math.isclose(end - start, mean - base, rel_tol=0.1):
             break
-    return ends[0], ends[1]
+    return significant(base, digits), significant(mean, digits)
 
 
 def _capital(text: str) -> str:
@@ -409,7 +408,8 @@ def _cautions(
     if unfinished:
         yield f"{count(unfinished, 'run')} {'is' if unfinished == 1 else 'are'} not finished and left out."
     elif fewest < seeds and not failed:
-        yield f"The primary outcome is undefined in some runs: differences are of as few as {fewest} of {seeds} seeds."
+        only = f"some differences are measured with only {fewest} of {seeds} seeds"
+        yield f"The primary outcome is undefined in some runs: {only}."
     several = len(short) > 1
     if several and seeds < 2:
         yield "One seed only: no difference has a CI, and each may be chance."

@@ -116,10 +116,11 @@ def _left_out(value: Mapping[str, Any]) -> Iterator[str]:
     yield from (f"{str(word).lower()} posts" for word in value.get("veracity", ()))
     for key, noun in (("posts", "scenario post"), ("agents", "agent")):
         numbers = value.get(key, ())
-        first = [str(number) for number in numbers[:MOST_NAMED]]
-        more = [f"{len(numbers) - MOST_NAMED:,} more"] * (len(numbers) > MOST_NAMED)
-        if first:
-            yield f"{noun}{'s' * (len(numbers) > 1)} {listed([*first, *more])}"
+        named = [str(number) for number in numbers[:MOST_NAMED]]
+        if len(numbers) > MOST_NAMED:
+            named.append(f"{len(numbers) - MOST_NAMED:,} more")
+        if named:
+            yield f"{noun if len(numbers) == 1 else f'{noun}s'} {listed(named)}"
 
 
 def shown(value: Any) -> str:

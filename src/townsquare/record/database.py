@@ -162,9 +162,13 @@ def bring_up(connection: sqlite3.Connection, info: Mapping[str, str], where: str
 
 
 def add_later(
-    connection: Any, info: Mapping[str, str], where: str, create_table: Callable[[Any, schema.Table], None],
-    declared: Callable[[schema.Column], str], skipped: Collection[str] = (),
-) -> dict[str, str]:  # fmt: skip
+    connection: Any,
+    info: Mapping[str, str],
+    where: str,
+    create_table: Callable[[Any, schema.Table], None],
+    declared: Callable[[schema.Column], str],
+    skipped: Collection[str] = (),
+) -> dict[str, str]:
     """Make the tables and columns that were added since a run began; returns what ``ts_run`` holds from now on."""
     tables, columns = added_since(info, where)
     for table in tables:

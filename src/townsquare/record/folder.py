@@ -53,9 +53,12 @@ class FolderReader(DatabaseReader):
         self._elsewhere = database.elsewhere(info)
 
     def frame(
-        self, table: schema.Table, columns: Sequence[schema.Column], steps: Steps | None = None,
+        self,
+        table: schema.Table,
+        columns: Sequence[schema.Column],
+        steps: Steps | None = None,
         wanted: Wanted = EVERY_ROW,
-    ) -> pl.DataFrame:  # fmt: skip
+    ) -> pl.DataFrame:
         """Return the rows that these steps added, or all steps."""
         stored = self.stored(table)
         if stored == database.SQLITE or not self._knows(table):

@@ -84,9 +84,12 @@ class MemoryRecorder:
         return to_frame(schema.TABLES["steps"].recorded, summary_rows(self._summaries))
 
     def frame(
-        self, table: schema.Table, columns: Sequence[schema.Column], steps: Steps | None = None,
+        self,
+        table: schema.Table,
+        columns: Sequence[schema.Column],
+        steps: Steps | None = None,
         wanted: Wanted = EVERY_ROW,
-    ) -> pl.DataFrame:  # fmt: skip
+    ) -> pl.DataFrame:
         """Return the rows of a table that these steps added; without ``steps``, all rows."""
         if wanted:
             tests = [pl.col(column).is_in(list(some)) for column, some in wanted.items()]

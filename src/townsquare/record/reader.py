@@ -56,9 +56,12 @@ class RunReader(Protocol):
         """Return the committed rows of ``steps``, by step."""
 
     def frame(
-        self, table: schema.Table, columns: Sequence[schema.Column], steps: Steps | None = None,
+        self,
+        table: schema.Table,
+        columns: Sequence[schema.Column],
+        steps: Steps | None = None,
         wanted: Wanted = EVERY_ROW,
-    ) -> pl.DataFrame:  # fmt: skip
+    ) -> pl.DataFrame:
         """Return the rows that these steps added to a table, or all steps, in order; missing values stay as they are.
 
         ``wanted`` leaves out rows with other values; a database answers it from its indexes.
@@ -150,9 +153,12 @@ class DatabaseReader(ABC):
         return self.frame(table, table.recorded)
 
     def frame(
-        self, table: schema.Table, columns: Sequence[schema.Column], steps: Steps | None = None,
+        self,
+        table: schema.Table,
+        columns: Sequence[schema.Column],
+        steps: Steps | None = None,
         wanted: Wanted = EVERY_ROW,
-    ) -> pl.DataFrame:  # fmt: skip
+    ) -> pl.DataFrame:
         """Return the rows that these steps added, or all steps."""
         if not self._knows(table):
             return pl.DataFrame(schema=frame_schema(columns))

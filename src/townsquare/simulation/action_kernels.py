@@ -123,9 +123,17 @@ class Judged(NamedTuple):
 
 @nb.njit(inline="always", cache=True)
 def _why(
-    traits: int, gone: bool, own: bool, to_self: bool, length: int, longest: int, helpful: int, follows: bool,
-    hidden: bool, did: bool,
-) -> int:  # fmt: skip
+    traits: int,
+    gone: bool,
+    own: bool,
+    to_self: bool,
+    length: int,
+    longest: int,
+    helpful: int,
+    follows: bool,
+    hidden: bool,
+    did: bool,
+) -> int:
     """Return why an action on a row of the feed is refused: the first reason that holds, or none.
 
     ``length`` is of the text, 0 for none and for one that says nothing; ``follows`` and ``hidden`` are about the author

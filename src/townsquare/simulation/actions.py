@@ -74,9 +74,13 @@ _TARGETS_AGENT = per_kind(np.bool_, dict.fromkeys(ON_AUTHORS, True))
 
 
 def resolve(
-    world: World, feed: Feed, chosen: ProposedActions, allowed: frozenset[ActionKind], settings: ActionSettings,
+    world: World,
+    feed: Feed,
+    chosen: ProposedActions,
+    allowed: frozenset[ActionKind],
+    settings: ActionSettings,
     friction: Friction | None = None,
-) -> Change:  # fmt: skip
+) -> Change:
     """Resolve proposed actions: return rows of actions, and of the posts, notes, ratings and follows they make.
 
     Every proposal becomes one row of actions, accepted or refused, whatever its kind, row, target or text. ``friction``

@@ -124,9 +124,13 @@ def remember(world: World, out: Batches, agents: Int32, settings: Memory, reads:
 
 
 def memory_rows(
-    world: World, agents: Array, texts: Sequence[str], kind: MemoryKind, posts: Array | int = NONE,
+    world: World,
+    agents: Array,
+    texts: Sequence[str],
+    kind: MemoryKind,
+    posts: Array | int = NONE,
     actions: Array | int = ActionKind.IGNORE,
-) -> schema.ByTable:  # fmt: skip
+) -> schema.ByTable:
     """Return new memories, one a text, and the texts that are not there yet."""
     n, (row, new) = len(texts), world.text_rows(texts)
     memories = schema.rows(

@@ -47,10 +47,15 @@ OnStep = Callable[[StepSummary], None]
 
 
 def simulate(
-    settings: Settings, recorder: MemoryRecorder | FolderRecorder | PostgresRecorder | Path | str | None = None, *,
-    scenario: Scenario | None = None, on_step: OnStep | None = None, client: ModelClient | None = None,
-    on_call: OnCall | None = None, with_copy: bool = True,
-) -> Run:  # fmt: skip
+    settings: Settings,
+    recorder: MemoryRecorder | FolderRecorder | PostgresRecorder | Path | str | None = None,
+    *,
+    scenario: Scenario | None = None,
+    on_step: OnStep | None = None,
+    client: ModelClient | None = None,
+    on_call: OnCall | None = None,
+    with_copy: bool = True,
+) -> Run:
     """Execute a run, record it, and return it.
 
     ``recorder`` is a folder or any recorder; by default the run stays in memory. If the recorder holds steps of the
@@ -218,9 +223,14 @@ class Committer:
     """
 
     def __init__(
-        self, recorder: Recorder, on_step: Callable[[StepSummary], None], *, behind: bool, aside: bool = False,
+        self,
+        recorder: Recorder,
+        on_step: Callable[[StepSummary], None],
+        *,
+        behind: bool,
+        aside: bool = False,
         grouped: bool = False,
-    ) -> None:  # fmt: skip
+    ) -> None:
         self._recorder, self._on_step = recorder, on_step
         self._chain = HashChain()
         self._pool = ThreadPoolExecutor(1, "townsquare-record", _step_back if aside else None) if behind else None

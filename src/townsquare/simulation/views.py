@@ -143,9 +143,15 @@ class Views:
     """
 
     def __init__(
-        self, world: World, feed: Feed, allowed: frozenset[ActionKind], bank: Bank, settings: ActionSettings,
-        context: PromptContext | None = None, judge: Callable[[Mapping[str, Any]], Float] | None = None,
-    ) -> None:  # fmt: skip
+        self,
+        world: World,
+        feed: Feed,
+        allowed: frozenset[ActionKind],
+        bank: Bank,
+        settings: ActionSettings,
+        context: PromptContext | None = None,
+        judge: Callable[[Mapping[str, Any]], Float] | None = None,
+    ) -> None:
         self._world, self._judge = world, judge
         self.context = PromptContext() if context is None else context
         self._recalled: list[memory.Recalled] = []
@@ -338,10 +344,18 @@ class ProposedActions:
 
 
 def propose(
-    views: Views, agent: npt.ArrayLike, kind: npt.ArrayLike, row: npt.ArrayLike, *, target: npt.ArrayLike | None = None,
-    text: npt.ArrayLike = NONE, helpful: npt.ArrayLike = NONE, reasoning: npt.ArrayLike = NONE,
-    declared: npt.ArrayLike = (), new_texts: Sequence[str] = (),
-) -> ProposedActions:  # fmt: skip
+    views: Views,
+    agent: npt.ArrayLike,
+    kind: npt.ArrayLike,
+    row: npt.ArrayLike,
+    *,
+    target: npt.ArrayLike | None = None,
+    text: npt.ArrayLike = NONE,
+    helpful: npt.ArrayLike = NONE,
+    reasoning: npt.ArrayLike = NONE,
+    declared: npt.ArrayLike = (),
+    new_texts: Sequence[str] = (),
+) -> ProposedActions:
     """Propose actions: make :class:`ProposedActions` of columns of any dtype, or of one value for all actions.
 
     By default, ``target`` is the result of :meth:`Views.targets`. Each row of ``declared`` (s, 4) holds action,

@@ -285,7 +285,7 @@ def test_seeds_without_a_primary_outcome_are_a_caution(experiment: Experiment) -
     def undefined(run: ArmRun) -> dict[str, float]:
         return {experiment.primary: math.nan} if (run.arm.endswith("hybrid"), run.seed) == (True, 2) else {}
 
-    said = "The primary outcome is undefined in some runs: differences are of as few as 1 of 2 seeds."
+    said = "The primary outcome is undefined in some runs: some differences are measured with only 1 of 2 seeds."
     assert said in answer(with_outcomes(experiment, undefined)).cautions
     assert said not in answer(experiment).cautions
 

@@ -66,9 +66,11 @@ class Params(MemberParams):
 
 
 def extract_many(
-    texts: Sequence[str], statements: Sequence[str], banks: Sequence[Examples] | None = None,
+    texts: Sequence[str],
+    statements: Sequence[str],
+    banks: Sequence[Examples] | None = None,
     least_confidence: float = 0.5,
-) -> list[list[Claim]]:  # fmt: skip
+) -> list[list[Claim]]:
     """Return the claims of each of n messages, in its order: none, one or several.
 
     Parameters

@@ -43,9 +43,16 @@ class Seeds(NamedTuple):
 
 
 def choose_seeds(
-    polarity: npt.ArrayLike, strength: npt.ArrayLike, target: float, anchoring: float, *, number: int = DEFAULT_SEEDS,
-    prior_scale: float = 1.0, order: npt.ArrayLike | None = None, where: str = "argument bank",
-) -> Seeds:  # fmt: skip
+    polarity: npt.ArrayLike,
+    strength: npt.ArrayLike,
+    target: float,
+    anchoring: float,
+    *,
+    number: int = DEFAULT_SEEDS,
+    prior_scale: float = 1.0,
+    order: npt.ArrayLike | None = None,
+    where: str = "argument bank",
+) -> Seeds:
     """Return which arguments of a bank bring an agent nearest to a stance.
 
     From the first ``number`` in ``order``, arguments are exchanged one at a time, each time the pair that brings the
@@ -163,9 +170,16 @@ def _choose_many(
 
 
 def choose_for_many(
-    polarity: npt.ArrayLike, strength: npt.ArrayLike, target: npt.ArrayLike, anchoring: npt.ArrayLike,
-    keys: npt.NDArray[U64], *, number: int = DEFAULT_SEEDS, prior_scale: float = 1.0, where: str = "argument bank",
-) -> Int64:  # fmt: skip
+    polarity: npt.ArrayLike,
+    strength: npt.ArrayLike,
+    target: npt.ArrayLike,
+    anchoring: npt.ArrayLike,
+    keys: npt.NDArray[U64],
+    *,
+    number: int = DEFAULT_SEEDS,
+    prior_scale: float = 1.0,
+    where: str = "argument bank",
+) -> Int64:
     """Run :func:`choose_seeds` for n agents: ``target`` (n,), ``keys`` (n, m) uint64 draws that order the bank.
 
     ``anchoring`` is one number, or (n,).

@@ -101,7 +101,8 @@ def read_mapping(path: Path, bank: QuestionBank) -> SurveyMapping:
     for column, meaning in mapping.columns.items():
         where = f"{path}, column {column!r}"
         _check_meaning(where, meaning)
-        target = str(meaning.trait or meaning.stance or meaning.text) + f" in wave {meaning.wave}" * (meaning.wave > 1)
+        target = str(meaning.trait or meaning.stance or meaning.text)
+        target += f" in wave {meaning.wave}" if meaning.wave > 1 else ""
         if meaning.text is None and target in taken:
             do = "leave one of them out"
             raise DataError(where, got=f"{target!r} again", allowed=f"another than {taken[target]!r} gives", do=do)

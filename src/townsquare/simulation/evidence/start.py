@@ -72,9 +72,14 @@ class Newcomers(NamedTuple):
 
 
 def started(
-    world: World, scenario: Scenario, judges: Judges, rule: tuple[BeliefRule, MemberParams], new: Newcomers,
-    draws: Draws, texts: Sequence[str],
-) -> Start:  # fmt: skip
+    world: World,
+    scenario: Scenario,
+    judges: Judges,
+    rule: tuple[BeliefRule, MemberParams],
+    new: Newcomers,
+    draws: Draws,
+    texts: Sequence[str],
+) -> Start:
     """Return what new agents start with.
 
     Parameters

@@ -36,9 +36,12 @@ def fixed_feed(world: World, agents: Int32, posts: Int64, verdict: Byte | int = 
 
 
 def feed_of(
-    world: World, agent: Int32, shown: npt.NDArray[np.integer[Any]],
-    offered: Int32 | int = NONE, verdict: Byte | int = Verdict.NONE,
-) -> Feed:  # fmt: skip
+    world: World,
+    agent: Int32,
+    shown: npt.NDArray[np.integer[Any]],
+    offered: Int32 | int = NONE,
+    verdict: Byte | int = Verdict.NONE,
+) -> Feed:
     """Return feeds of rows by agent, who ascend: roots, notes offered for rating and verdicts shown, (n,) each."""
     agents, first, count = np.unique(agent, return_index=True, return_counts=True)
     rows = schema.rows(

@@ -44,9 +44,14 @@ def rank_all(inputs: FeedInputs, readers: Readers) -> Ranked:
 
 
 def rank_for_readers(
-    view: RankingView, ranker: ChosenRanker, inputs: FeedInputs, readers: Readers, options: FeedOptions, first: int,
+    view: RankingView,
+    ranker: ChosenRanker,
+    inputs: FeedInputs,
+    readers: Readers,
+    options: FeedOptions,
+    first: int,
     draw: StageDraws,
-) -> Ranked:  # fmt: skip
+) -> Ranked:
     """Rank the feeds of one block of readers by the score of each of their candidates.
 
     ``first`` is the position of the first reader among the agents of the step.

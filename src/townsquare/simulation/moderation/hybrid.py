@@ -32,9 +32,14 @@ class Params(CheckerParams, CrowdParams, ContributorParams):
 
 
 def review(
-    world: World, draws: StageDraws, params: Params, takedown: bool, *, scorer: ChosenNoteScorer,
+    world: World,
+    draws: StageDraws,
+    params: Params,
+    takedown: bool,
+    *,
+    scorer: ChosenNoteScorer,
     asker: Asker | None = None,
-) -> Change:  # fmt: skip
+) -> Change:
     """Score notes first, so that a note shown in this step counts for the verdicts of this step and of earlier ones.
 
     A post whose verdict is older than its shown note is taken down if the verdict reaches the lower threshold. The

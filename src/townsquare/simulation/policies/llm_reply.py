@@ -31,9 +31,13 @@ def _stance(names: tuple[str, ...]) -> dict[str, Any]:
 
 
 def react_schema(
-    page: FeedPage, kinds: list[ActionKind], names: tuple[str, ...], settings: ActionSettings, params: Params,
+    page: FeedPage,
+    kinds: list[ActionKind],
+    names: tuple[str, ...],
+    settings: ActionSettings,
+    params: Params,
     writes: bool,
-) -> dict[str, Any]:  # fmt: skip
+) -> dict[str, Any]:
     """Return the JSON Schema of a reply to a feed: lists and texts are bounded, targets fit their actions.
 
     It holds a post too where the agent ``writes`` one.

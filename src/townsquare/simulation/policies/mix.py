@@ -81,9 +81,12 @@ def members_of(agents: npt.ArrayLike, draws: StageDraws, params: Any, followers:
 
 
 def decide(
-    views: Views, draws: StageDraws, params: Params, asker: Asker | None = None,
+    views: Views,
+    draws: StageDraws,
+    params: Params,
+    asker: Asker | None = None,
     instead: Mapping[str, Policy] = MappingProxyType({}),
-) -> ProposedActions:  # fmt: skip
+) -> ProposedActions:
     """Let each member decide for its own agents, and join their actions by agent.
 
     ``instead`` are policies that take the place of members of some names, with the same settings.

@@ -203,9 +203,16 @@ def chances(
 
 @nb.njit(cache=True, error_model="numpy")
 def _choose_one(
-    i: int, readers: Readers, people: People, rows: Rows, posts: Posts, read: tuple[Array, Array, Array], drawn: Drawn,
-    s: Sharing, bits: Array,
-) -> int:  # fmt: skip
+    i: int,
+    readers: Readers,
+    people: People,
+    rows: Rows,
+    posts: Posts,
+    read: tuple[Array, Array, Array],
+    drawn: Drawn,
+    s: Sharing,
+    bits: Array,
+) -> int:
     """Choose what the reader at position ``i`` does; return how much it is."""
     seen, weight, low = read
     agent, done = readers.agents[i], 0

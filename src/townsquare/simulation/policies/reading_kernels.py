@@ -110,9 +110,20 @@ def list_choices(
 
 @nb.njit(nogil=True, cache=True, error_model="numpy")
 def choose_arguments(
-    part: Part, agents: Array, keys: Array, stance: Array, ptr: Array, entry: Array, stance_of: Array,
-    proposition: Array, side: float, width: float, side_base: U64, base: U64, out: Array,
-) -> None:  # fmt: skip
+    part: Part,
+    agents: Array,
+    keys: Array,
+    stance: Array,
+    ptr: Array,
+    entry: Array,
+    stance_of: Array,
+    proposition: Array,
+    side: float,
+    width: float,
+    side_base: U64,
+    base: U64,
+    out: Array,
+) -> None:
     """Draw an entry of the argument bank for each writer; -1 where the proposition has none.
 
     The side is for with chance (1 + side S)/2; within it entries are drawn with weight exp(-|s - S|/width), as the
@@ -140,9 +151,15 @@ def choose_arguments(
 
 @nb.njit(nogil=True, cache=True, error_model="numpy")
 def rate_notes(
-    readers: Readers, reader: Array, posts: Posts, seen: Array, code: Array, coefficients: tuple[float, float, float],
-    more: Array, base: U64,
-) -> npt.NDArray[np.int8]:  # fmt: skip
+    readers: Readers,
+    reader: Array,
+    posts: Posts,
+    seen: Array,
+    code: Array,
+    coefficients: tuple[float, float, float],
+    more: Array,
+    base: U64,
+) -> npt.NDArray[np.int8]:
     """Rate notes, (n,) of ``Rating``; ``reader`` and ``code`` (n,) are the positions of the agent and of the post.
 
     ``coefficients`` are those of the distance and of the doubt, and the half width of "somewhat helpful"; ``more`` (n,)

@@ -112,9 +112,15 @@ def _propositions(views: Views, draws: StageDraws, agents: Array, keys: Array, r
 
 
 def _arguments(
-    views: Views, draws: StageDraws, params: WritingParams, position: Array, agents: Array, keys: Array,
-    proposition: Array, limit: int,
-) -> Int64:  # fmt: skip
+    views: Views,
+    draws: StageDraws,
+    params: WritingParams,
+    position: Array,
+    agents: Array,
+    keys: Array,
+    proposition: Array,
+    limit: int,
+) -> Int64:
     """Choose an entry of the bank for each writer, with at most ``limit`` characters; -1 for none."""
     bank: Bank = views.bank
     entry = np.full(position.size, NONE, np.int64)

@@ -127,9 +127,16 @@ def fit(
 
 
 def refit_notes(
-    of: Fit, note: Int32, rater: Int32, value: Float, ridge: Penalty, *, notes: int,
-    added: Sequence[tuple[float, float]] = (), ridge_added: Penalty | None = None,
-) -> list[Scores]:  # fmt: skip
+    of: Fit,
+    note: Int32,
+    rater: Int32,
+    value: Float,
+    ridge: Penalty,
+    *,
+    notes: int,
+    added: Sequence[tuple[float, float]] = (),
+    ridge_added: Penalty | None = None,
+) -> list[Scores]:
     """Fit notes alone to ratings, with the mean and the raters of an earlier fit; and again for each rater added.
 
     Parameters
